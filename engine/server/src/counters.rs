@@ -122,7 +122,9 @@ impl SignerOperations {
         self.batches + self.total().saturating_sub(self.batched)
     }
 
-    pub(crate) const fn since(self, earlier: Self) -> Self {
+    /// Returns the operations since an earlier count of the same engine.
+    #[must_use]
+    pub const fn since(self, earlier: Self) -> Self {
         Self {
             signatures: self.signatures.saturating_sub(earlier.signatures),
             decryptions: self.decryptions.saturating_sub(earlier.decryptions),

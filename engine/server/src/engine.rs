@@ -152,9 +152,25 @@ impl Acceptor {
         Ok(context)
     }
 
+    /// Lets handshakes of this context pause, if those of [`Self::connection`] may.
+    pub(crate) fn let_pause(&self, context: &mut SslContextBuilder) -> Result<(), ErrorStack> {
+        let_pause(context, self.engine, self.handshakes)
+    }
+
     /// Creates a connection, before its handshake.
     pub(crate) fn connection(&self) -> Result<Ssl, ErrorStack> {
         Ssl::new(&self.context)
+    }
+}
+
+fn let_pause(
+    context: &mut SslContextBuilder,
+    engine: Engine,
+    handshakes: Handshakes,
+) -> Result<(), ErrorStack> {
+    match (handshakes, engine) {
+        (Handshakes::MayPause, Engine::Tollgate) => ffi::let_handshakes_pause(context),
+        _ => Ok(()),
     }
 }
 
@@ -175,10 +191,8 @@ fn context(
         .map_err(Unavailable::openssl("setting the prime field of DHE"))?;
     resumption(&mut context, &library.context, config, store)
         .map_err(Unavailable::openssl("setting up the resumption of sessions"))?;
-    if handshakes == Handshakes::MayPause && config.engine == Engine::Tollgate {
-        ffi::let_handshakes_pause(&mut context)
-            .map_err(Unavailable::openssl("setting up pauses of handshakes"))?;
-    }
+    let_pause(&mut context, config.engine, handshakes)
+        .map_err(Unavailable::openssl("setting up pauses of handshakes"))?;
     if let Some(roots) = &config.client_roots {
         require_certificates(&mut context, &certificate::read_roots(roots)?)
             .map_err(Unavailable::openssl("setting the trust anchors of clients"))?;

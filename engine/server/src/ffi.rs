@@ -200,13 +200,14 @@ pub(crate) fn let_handshakes_pause(context: &mut SslContextBuilder) -> Result<()
 }
 
 /// Returns whether the engine has paused this connection.
-pub(crate) fn is_paused(error: &openssl::ssl::Error) -> bool {
+#[must_use]
+pub fn is_paused(error: &openssl::ssl::Error) -> bool {
     error.code().as_raw() == WANT_ASYNC
 }
 
 /// Ends the pauses of a connection that has completed its handshake, since libssl would run each
 /// read and write as a job.
-pub(crate) fn end_pauses(ssl: &SslRef) {
+pub fn end_pauses(ssl: &SslRef) {
     // SAFETY: a valid connection; this control takes no pointer.
     unsafe { sys::SSL_ctrl(ssl.as_ptr(), CLEAR_MODE, MODE_ASYNC, ptr::null_mut()) };
 }

@@ -15,14 +15,16 @@ use std::time::Instant;
 
 use openssl::error::ErrorStack;
 use openssl::pkey::{PKeyRef, Private};
-use openssl::ssl::{SslContextBuilder, SslStream, SslVerifyMode};
+use openssl::ssl::{Ssl, SslContextBuilder, SslStream, SslVerifyMode};
 
 use crate::config::Config;
 use crate::connection::{self, BoundedReads, Context, Opened};
 pub use crate::connection::{Transport, Turn};
+use crate::counters::SignerOperations;
 use crate::engine::{Acceptor, Handshakes};
 use crate::error::{Error, Unavailable};
 pub use crate::evp::Source;
+pub use crate::ffi::{end_pauses, is_paused};
 use crate::identities::Identities;
 use crate::issued::Issued;
 use crate::log::{Journal, Writer};
@@ -98,13 +100,34 @@ impl Worker {
     }
 
     /// Creates a TLS context with the certificate, the key and the library context of the
-    /// connections. All other settings are OpenSSL's defaults. The worker must outlive the context.
+    /// connections, and with their pauses. All other settings are OpenSSL's defaults. The worker must
+    /// outlive the context.
     ///
     /// # Errors
     ///
     /// OpenSSL is out of memory.
     pub fn plain_context(&self) -> Result<SslContextBuilder, ErrorStack> {
-        self.acceptor.plain_context(Some(self.identities.default()))
+        let mut context = self.acceptor.plain_context(Some(self.identities.default()))?;
+        self.acceptor.let_pause(&mut context)?;
+        Ok(context)
+    }
+
+    /// Creates a TLS connection with the settings of this server's connections, for callers that
+    /// drive libssl themselves. The worker must outlive it. If its handshake is paused
+    /// ([`is_paused`]), call it again; [`end_pauses`] must follow the handshake.
+    ///
+    /// # Errors
+    ///
+    /// OpenSSL is out of memory.
+    pub fn connection(&self) -> Result<Ssl, ErrorStack> {
+        self.acceptor.connection()
+    }
+
+    /// Returns the private-key operations of all connections so far; zero for an engine that does not
+    /// count.
+    #[must_use]
+    pub fn operations(&self) -> SignerOperations {
+        self.acceptor.operations()
     }
 
     /// Creates a TLS context for clients in the library context of the connections. It verifies

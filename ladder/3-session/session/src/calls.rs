@@ -8,6 +8,7 @@ use openssl::error::ErrorStack;
 use openssl::md::Md;
 use openssl::md_ctx::MdCtx;
 use openssl::pkey::{PKey, Private};
+use openssl::provider::Provider;
 use tollgate_bench::{Contender, Wrong};
 use tollgate_server::KeyKind;
 use tollgate_server::in_memory::{Source, Worker};
@@ -108,6 +109,12 @@ pub(crate) fn contender<'w>(
     .map_err(Error::openssl("a primitive"))?;
     let is_rsa = matches!(primitive, Primitive::Private(_)) && key.is_rsa();
     Ok(if is_rsa { one.repeated(BLINDING_USES / batch) } else { one })
+}
+
+/// Loads OpenSSL's provider with RC4 into the library context of a server, until the value is dropped;
+/// `None` if it is missing.
+pub(crate) fn legacy(worker: &Worker) -> Option<Provider> {
+    Provider::load(Some(worker.source().library), "legacy").ok()
 }
 
 /// Returns the number of calls of a primitive that the server's engine runs as one batch, if as many

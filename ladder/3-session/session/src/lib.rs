@@ -19,8 +19,8 @@
 //! under load: [`measured_total`] gives that figure for comparison, and the difference is the
 //! remainder.
 //!
-//! [`measure_stock`] predicts sessions of a stock server, such as nginx: it repeats the server's
-//! own calls of libssl and of the system, under load and without the server.
+//! [`measure_stock`] predicts sessions of a stock server, such as nginx, or of the embedded one: it
+//! repeats the server's own calls of libssl and of the system, under load and without the server.
 //!
 //! In addition, each message of the handshake has a cost (`cycles_per_message`): its own primitives
 //! and, for a message that the server waits for, the work of the library until the next wait. The

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use tollgate_bench::{Contender, Sample, Wrong, interleave, median_estimate};
 use tollgate_load::Context;
 use tollgate_record::{Estimate, Record, Subject};
+use tollgate_tls_client::{Cipher, MacHash};
 
 use crate::batches::Batches;
 use crate::calls;
@@ -71,10 +72,14 @@ pub fn measure(
         prepared.push(prepare(session, plan, &workers, &mut replays)?);
     }
     let mut primitives = primitives(&prepared)?;
+    let mut legacy = None;
     if plan.per_byte {
         let session = plan.sessions[0];
-        for (hash, bytes) in Beside::ALL.iter().flat_map(|hash| RECORD_BYTES.map(|b| (*hash, b))) {
-            let primitive = Primitive::Beside(hash, bytes);
+        legacy = calls::legacy(&workers.of_session(&session).worker);
+        for primitive in RECORD_BYTES.into_iter().flat_map(beside) {
+            if legacy.is_none() && matches!(primitive, Primitive::Seal(Cipher::Rc4(_), _)) {
+                continue;
+            }
             let subject = primitive.subject(&session, 1).map_err(Error::figure)?;
             primitives.entry(subject).or_insert((primitive, 1, session));
         }
@@ -122,6 +127,7 @@ pub fn measure(
     };
     let series = interleave(&mut contenders, &schedule, stop, progress);
     drop(contenders);
+    drop(legacy);
     let series = series.map_err(|error| failure.take().unwrap_or_else(|| error.into()))?;
 
     let cycles = |i: usize| on_core(series.samples(i)).ok_or(Error::NoCycles);
@@ -148,6 +154,15 @@ pub fn measure(
         }
     }
     Ok(records)
+}
+
+/// The primitives whose cost per byte stands beside those of the sessions: hash functions, and the
+/// ciphers of old papers, which OpenSSL's TLS no longer speaks.
+fn beside(bytes: u32) -> impl Iterator<Item = Primitive> {
+    let hash = MacHash::Sha1; // another primitive
+    let ciphers = [Cipher::Rc4(hash), Cipher::TripleDesCbc(hash)];
+    let hashes = Beside::ALL.into_iter().map(move |hash| Primitive::Beside(hash, bytes));
+    hashes.chain(ciphers.into_iter().map(move |cipher| Primitive::Seal(cipher, bytes)))
 }
 
 /// Core cycles per operation, without the time of other processes.

@@ -6,7 +6,7 @@ use std::process::Command;
 use tollgate_record::Record;
 use tollgate_record::vocabulary as word;
 
-use crate::program::{has_result, line, recorded, refused, scratch, text, tollgate};
+use crate::program::{Serve, has_result, line, recorded, refused, scratch, text, tollgate};
 
 const SHORT: &str = "bench profile --protocol tls13 --rounds 2 --seconds 0.5 --drift-max 1 \
                      --repeats 0 --predict-seconds 0";
@@ -87,4 +87,40 @@ fn what_a_profile_needs_is_said_before_a_server_starts() {
     refused(&line(&format!("{SHORT} https://127.0.0.1:1/bytes/1"), &[]), "--pid");
     let output = tollgate().args(SHORT.split_whitespace()).env("PATH", "/nonexistent").output();
     refused(&output.unwrap(), "apt-get install linux-perf");
+}
+
+/// Root may always sample, so the test drops its capabilities.
+#[test]
+fn a_user_without_permission_learns_of_it() {
+    let level = fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").unwrap_or_default();
+    if !can_sample() || level.trim().parse::<i32>().is_ok_and(|level| level < 2) {
+        println!("not run: every user may sample here");
+        return;
+    }
+    let program = env!("CARGO_BIN_EXE_tollgate");
+    let output = Command::new("setpriv")
+        .args(["--inh-caps=-all", "--bounding-set=-all", program])
+        .args(SHORT.split_whitespace())
+        .output();
+    refused(&output.unwrap(), "sysctl kernel.perf_event_paranoid=1");
+}
+
+#[test]
+fn sessions_that_no_log_confirms_have_no_profile() {
+    if !can_sample() {
+        return;
+    }
+    let serve = Serve::start("profiled.log", &["--engine", "openssl"]);
+    let other = scratch("other.log");
+    fs::write(&other, "").unwrap();
+    let (url, process) = (serve.url("/bytes/1000"), serve.child.id().to_string());
+    let (output, records) = recorded(SHORT, &[&url, "--pid", &process, "--log", other.name()]);
+    let said = text(&output);
+    assert!(said.contains("INVALID") && said.contains("the server's log has 0"), "{said}");
+    assert_eq!((output.status.code(), records), (Some(1), Vec::new()), "{said}");
+    assert!(!said.contains("kernel tcp"), "{said}");
+    // this process has started the server, as a master starts its workers
+    let parent = std::process::id().to_string();
+    let output = line(SHORT, &[&url, "--pid", &parent, "--log", serve.log.name()]);
+    refused(&output, "--pid: these have started others");
 }

@@ -135,6 +135,15 @@ fn bad_requests_name_the_next_step() {
         refused(&line(flags, &[]), why);
     }
     refused(&line("tune --candidates", &[file.name()]), "no profile has a part heat");
+    if can_sample() {
+        let start = "[start.directives]\n\"http.no_such_directive\" = \"on\"\n";
+        fs::write(&file, start).unwrap();
+        let output = line(&format!("{SHORT} --plan --candidates"), &[file.name()]);
+        if String::from_utf8_lossy(&output.stderr).contains("apt-get") {
+            return; // nginx is missing
+        }
+        refused(&output, "nginx does not start; it says: ");
+    }
     let output = tollgate().arg("tune").env("PATH", "/nonexistent").output().unwrap();
     refused(&output, "apt-get install linux-perf");
 }

@@ -30,6 +30,7 @@ pub(super) fn record<'w>(
         Primitive::RecordKey(cipher) => key(cipher, name, source),
         Primitive::Seal(cipher, bytes) if cipher.is_cbc() => seal_cbc(cipher, bytes, name, source),
         Primitive::Open(cipher, bytes) if cipher.is_cbc() => open_cbc(cipher, bytes, name, source),
+        Primitive::Seal(cipher @ Cipher::Rc4(_), bytes) => seal_stream(cipher, bytes, name, source),
         Primitive::Seal(cipher, bytes) => seal_aead(cipher, bytes, name, source),
         Primitive::Open(cipher, bytes) => open_aead(cipher, bytes, name, source),
         Primitive::Mac(hash, bytes) => {
@@ -43,7 +44,9 @@ pub(super) fn record<'w>(
 }
 
 fn fetch(cipher: Cipher, source: Source<'_>) -> Result<EvpCipher, ErrorStack> {
-    EvpCipher::fetch(Some(source.library), cipher_name(cipher), source.query.to_str().ok())
+    // RC4 is in a provider of its own, which the server's query excludes.
+    let query = source.query.to_str().ok().filter(|_| !matches!(cipher, Cipher::Rc4(_)));
+    EvpCipher::fetch(Some(source.library), cipher_name(cipher), query)
 }
 
 /// The first vector of a cipher: a nonce, or the IV of CBC.
@@ -107,14 +110,33 @@ fn open_cbc<'w>(
     Ok(checked(name, text.len(), move || ctx.cipher_update(&text, Some(&mut out))))
 }
 
+/// A context with the key and no vector.
+fn encrypting(cipher: Cipher, source: Source<'_>) -> Result<CipherCtx, ErrorStack> {
+    let mut ctx = CipherCtx::new()?;
+    ctx.encrypt_init(Some(&*fetch(cipher, source)?), Some(&KEY[..cipher.key_bytes()]), None)?;
+    Ok(ctx)
+}
+
+/// One context encrypts all records.
+fn seal_stream<'w>(
+    cipher: Cipher,
+    bytes: u32,
+    name: String,
+    source: Source<'w>,
+) -> Result<Contender<'w>, ErrorStack> {
+    let mut ctx = encrypting(cipher, source)?;
+    let text = vec![4_u8; bytes as usize];
+    let mut out = vec![0_u8; text.len()];
+    Ok(checked(name, text.len(), move || ctx.cipher_update(&text, Some(&mut out))))
+}
+
 fn seal_aead<'w>(
     cipher: Cipher,
     bytes: u32,
     name: String,
     source: Source<'w>,
 ) -> Result<Contender<'w>, ErrorStack> {
-    let mut ctx = CipherCtx::new()?;
-    ctx.encrypt_init(Some(&*fetch(cipher, source)?), Some(&KEY[..cipher.key_bytes()]), None)?;
+    let mut ctx = encrypting(cipher, source)?;
     let text = vec![4_u8; bytes as usize];
     let mut out = vec![0_u8; bytes as usize + TAG_BYTES];
     let mut seal = move || seal(&mut ctx, &text, &mut out);

@@ -6,20 +6,26 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::rc::Rc;
 
-use openssl::ssl::{ErrorCode, Ssl, SslContext, SslStream};
+use openssl::ssl::{ErrorCode, SslStream};
 use rustix::fs::{Mode, OFlags};
-use rustix::net::RecvFlags;
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, Shutdown};
 use tollgate_calibrate::tsc;
+use tollgate_load::thread_cpu;
+use tollgate_server::in_memory::{end_pauses, is_paused};
 
+use super::Tls;
 use super::sequence::{Call, Session};
 
 /// The values that all connections share.
 pub(super) struct Shared<'a> {
     pub(super) calls: &'a Session,
-    pub(super) tls: &'a SslContext,
+    pub(super) tls: &'a Tls<'a>,
     /// The file of the body.
     pub(super) body: &'a Path,
     pub(super) body_bytes: u64,
+    /// The body, if it comes from memory.
+    pub(super) body_in_memory: &'a [u8],
     pub(super) head: &'a [u8],
 }
 
@@ -74,6 +80,8 @@ impl Write for Wire {
 /// The next event that a connection needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Turn {
+    /// None: the handshake is paused until the operations of several connections run as one batch.
+    Again,
     /// The session is over, and the library took this many ticks.
     Over(u64),
     Readable,
@@ -86,6 +94,7 @@ enum Phase {
     Request,
     Body,
     End,
+    Linger,
     /// The socket is gone.
     Over,
 }
@@ -135,6 +144,9 @@ impl Connection {
 
     /// Makes all progress that is possible now.
     pub(super) fn turn(&mut self, shared: &Shared<'_>) -> io::Result<Turn> {
+        for call in &shared.calls.at_turn {
+            self.make(*call)?;
+        }
         loop {
             let step = match core::mem::replace(&mut self.phase, Phase::Over) {
                 Phase::Accepted => self.begin(shared)?,
@@ -142,6 +154,7 @@ impl Connection {
                 Phase::Request => self.request(shared)?,
                 Phase::Body => self.body(shared)?,
                 Phase::End => self.end(shared)?,
+                Phase::Linger => self.linger()?,
                 Phase::Over => return Err(io::Error::other("an event after the end")),
             };
             if let ControlFlow::Break(turn) = step {
@@ -152,17 +165,11 @@ impl Connection {
 
     fn begin(&mut self, shared: &Shared<'_>) -> Step {
         for call in &shared.calls.before_handshake {
-            match call {
-                Call::Peek => {
-                    let _ = rustix::net::recv(&self.socket, &mut [0_u8; 1], RecvFlags::PEEK)?;
-                }
-                Call::TcpNodelay => rustix::net::sockopt::set_tcp_nodelay(&self.socket, true)?,
-                other => return Err(unexpected(*other)),
-            }
+            self.make(*call)?;
         }
         let mut clock = LibraryClock::default();
         clock.start();
-        let ssl = Ssl::new(shared.tls)?;
+        let ssl = shared.tls.connection()?;
         let mut stream = SslStream::new(ssl, Wire { socket: Rc::clone(&self.socket), clock })?;
         stream.get_mut().clock.stop();
         self.stream = Some(stream);
@@ -171,12 +178,16 @@ impl Connection {
     }
 
     fn handshake(&mut self) -> Step {
-        let step = self.library(SslStream::accept)?;
+        let step = self.library(|stream| {
+            stream.accept()?;
+            end_pauses(stream.ssl());
+            Ok(())
+        })?;
         self.phase = if step.is_continue() { Phase::Request } else { Phase::Handshake };
         Ok(step)
     }
 
-    /// Reads until the library would block, as a server does that does not know the length.
+    /// Reads the request: some servers read until the library would block.
     fn request(&mut self, shared: &Shared<'_>) -> Step {
         if self.request.is_empty() {
             self.request = vec![0; shared.calls.read_bytes];
@@ -185,20 +196,21 @@ impl Connection {
         let step = self.library(|stream| {
             loop {
                 received += stream.ssl_read(&mut request[received..])?;
-                if received == request.len() {
+                if received == request.len() || !shared.calls.reads_until_blocked {
                     return Ok::<(), openssl::ssl::Error>(());
                 }
             }
         });
         (self.request, self.received) = (request, received);
-        match step? {
-            ControlFlow::Break(Turn::Readable)
-                if self.request[..received].ends_with(b"\r\n\r\n") => {}
-            ControlFlow::Break(turn) => {
-                self.phase = Phase::Request;
-                return Ok(ControlFlow::Break(turn));
-            }
-            ControlFlow::Continue(()) => return Err(io::Error::other("a longer request")),
+        let step = step?;
+        if !self.request[..received].ends_with(b"\r\n\r\n") {
+            self.phase = Phase::Request;
+            return match step {
+                ControlFlow::Continue(()) if received == self.request.len() => {
+                    Err(io::Error::other("a longer request"))
+                }
+                step => Ok(step),
+            };
         }
         self.memory.extend(allocated(&shared.calls.request_bytes));
         for call in &shared.calls.before_body {
@@ -210,7 +222,7 @@ impl Connection {
                 Call::Fstat => {
                     let _ = rustix::fs::fstat(self.opened()?)?;
                 }
-                other => return Err(unexpected(*other)),
+                other => self.make(*other)?,
             }
         }
         self.record = Vec::with_capacity(shared.calls.record_bytes);
@@ -219,7 +231,7 @@ impl Connection {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Reads the file, and writes a record when the buffer is full or the file ends.
+    /// Reads the body, and writes a record when the buffer is full or the body ends.
     fn body(&mut self, shared: &Shared<'_>) -> Step {
         self.phase = Phase::Body;
         let room = shared.calls.record_bytes - self.record.len();
@@ -250,6 +262,11 @@ impl Connection {
     }
 
     fn read_file(&mut self, shared: &Shared<'_>) -> io::Result<()> {
+        if self.file.is_none() {
+            self.timed(|this| this.piece = (shared.body_in_memory.to_vec(), 0));
+            self.read = shared.body_bytes;
+            return Ok(());
+        }
         let left = usize::try_from(shared.body_bytes - self.read).unwrap_or(usize::MAX);
         let length = left.min(shared.calls.file_bytes);
         let mut piece = core::mem::take(&mut self.piece.0);
@@ -274,9 +291,29 @@ impl Connection {
                 Call::CloseFile => self.file = None,
                 // The client may have left after the response. A server ends the same way then.
                 Call::SslShutdown => _ = self.in_library(SslStream::shutdown)?,
-                other => return Err(unexpected(*other)),
+                other => self.make(*other)?,
             }
         }
+        self.phase = Phase::Linger;
+        if shared.calls.lingers { Ok(ControlFlow::Continue(())) } else { self.close() }
+    }
+
+    /// Reads until the client has closed.
+    fn linger(&mut self) -> Step {
+        let mut rest = [0; 4096];
+        loop {
+            match rustix::io::read(&self.socket, &mut rest) {
+                Ok(1..) => {}
+                Err(Errno::AGAIN) => {
+                    self.phase = Phase::Linger;
+                    return Ok(ControlFlow::Break(Turn::Readable));
+                }
+                Ok(0) | Err(_) => return self.close(),
+            }
+        }
+    }
+
+    fn close(&mut self) -> Step {
         if let Some(stream) = self.stream.take() {
             self.ticks += stream.get_ref().clock.ticks;
             self.timed(|this| {
@@ -286,6 +323,24 @@ impl Connection {
         }
         // The socket closes with the connection.
         Ok(ControlFlow::Break(Turn::Over(self.ticks)))
+    }
+
+    /// Makes a call that needs no more than the socket.
+    fn make(&self, call: Call) -> io::Result<()> {
+        match call {
+            Call::Peek => {
+                let _ = rustix::net::recv(&self.socket, &mut [0_u8; 1], RecvFlags::PEEK)?;
+            }
+            // The client may have left.
+            Call::ShutdownWriting => _ = rustix::net::shutdown(&self.socket, Shutdown::Write),
+            Call::SocketError => _ = rustix::net::sockopt::socket_error(&self.socket)?,
+            Call::TcpNodelay => rustix::net::sockopt::set_tcp_nodelay(&self.socket, true)?,
+            Call::ThreadClock => _ = thread_cpu(),
+            other => {
+                return Err(io::Error::other(format!("{other:?} is not expected in this place")));
+            }
+        }
+        Ok(())
     }
 
     fn opened(&self) -> io::Result<&OwnedFd> {
@@ -308,6 +363,7 @@ impl Connection {
     ) -> Step {
         match self.in_library(call)? {
             Ok(()) => Ok(ControlFlow::Continue(())),
+            Err(error) if is_paused(&error) => Ok(ControlFlow::Break(Turn::Again)),
             Err(error) => match error.code() {
                 ErrorCode::WANT_READ => Ok(ControlFlow::Break(Turn::Readable)),
                 ErrorCode::WANT_WRITE => Ok(ControlFlow::Break(Turn::Writable)),
@@ -329,8 +385,4 @@ impl Connection {
 
 fn allocated(lengths: &[usize]) -> Vec<Vec<u8>> {
     lengths.iter().map(|&length| Vec::with_capacity(length)).collect()
-}
-
-fn unexpected(call: Call) -> io::Error {
-    io::Error::other(format!("{call:?} is not expected in this place"))
 }

@@ -1,4 +1,4 @@
-//! The replica of a stock server: its calls of libssl and of the system, without the server.
+//! The replica of a server: its calls of libssl and of the system, without the server.
 //!
 //! A sequence lists the calls of the server's worker for one session ([`sequence`]). The replica
 //! makes these calls on loopback sockets, with the server's settings of libssl, for sessions of the
@@ -12,6 +12,7 @@ mod predict;
 mod sequence;
 mod serve;
 
+use core::hint::black_box;
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -21,14 +22,14 @@ use std::thread;
 use std::time::Instant;
 
 use openssl::error::ErrorStack;
-use openssl::ssl::{SslContext, SslMode, SslSessionCacheMode};
+use openssl::ssl::{Ssl, SslContext, SslMode, SslSessionCacheMode};
 use tollgate_calibrate::{clock, tsc};
 use tollgate_load::{Exchange, Plan, Server, Target};
 use tollgate_server::in_memory::Worker;
 
 use self::connection::Shared;
 pub use self::predict::measure_stock;
-use self::sequence::{Sequence, filled};
+use self::sequence::{EMBEDDED, Sequence, SessionCache, filled};
 use self::serve::{Loop, Served};
 use crate::cores::{Pinned, cores};
 use crate::error::Error;
@@ -42,20 +43,40 @@ const SETTLE: u32 = 48;
 const SESSIONS: u32 = 192;
 /// Sessions after the measured ones, so that as many are in flight at their end.
 const TAIL: u32 = 24;
+/// Sessions whose mean cost counts if operations run in batches.
+const BATCHED_SESSIONS: usize = 16;
 /// The number of short measurements of the core clock before and after a replay.
 const CLOCK_WINDOWS: usize = 9;
 
-/// A stock server whose calls are known, ready for sessions of one kind.
-pub(crate) struct Replica {
+/// A server whose calls are known, ready for sessions of one kind.
+pub(crate) struct Replica<'w> {
     sequence: &'static Sequence,
     session: Session,
-    tls: SslContext,
+    worker: &'w Worker,
+    tls: Tls<'w>,
     listener: TcpListener,
     folder: Folder,
     log: File,
     head: Vec<u8>,
     log_line: String,
+    body: Vec<u8>,
     cores: Option<[usize; 2]>,
+}
+
+/// The source of the connections' settings.
+pub(super) enum Tls<'w> {
+    Context(SslContext),
+    /// The embedded server's own, with its engine's pauses.
+    Worker(&'w Worker),
+}
+
+impl Tls<'_> {
+    fn connection(&self) -> Result<Ssl, ErrorStack> {
+        match self {
+            Self::Context(context) => Ssl::new(context),
+            Self::Worker(worker) => worker.connection(),
+        }
+    }
 }
 
 /// The cost of one session, in core cycles of the serving thread.
@@ -63,21 +84,29 @@ pub(crate) struct Replica {
 pub(crate) struct Played {
     pub(crate) library: f64,
     pub(crate) system: f64,
+    /// The mean number of operations with the server's key that ran at once, at least 1.
+    pub(crate) batch: f64,
 }
 
-impl Replica {
-    /// The replica of a server; `None` if its calls are not known.
+impl<'w> Replica<'w> {
+    /// The replica of a stock server, or of the embedded one; `None` if its calls are not known.
     pub(crate) fn new(
-        server: &str,
+        server: Option<&str>,
         session: Session,
-        worker: &Worker,
+        worker: &'w Worker,
     ) -> Result<Option<Self>, Error> {
-        let Some(sequence) = Sequence::of(server) else { return Ok(None) };
-        let tls = context(sequence, worker).map_err(Error::openssl("a TLS context"))?;
+        let Some(sequence) = Sequence::of(server.unwrap_or(EMBEDDED)) else { return Ok(None) };
+        let tls = match &sequence.context {
+            None => Tls::Worker(worker),
+            Some(settings) => {
+                Tls::Context(context(settings, worker).map_err(Error::openssl("a TLS context"))?)
+            }
+        };
+        let length = usize::try_from(session.bytes).unwrap_or(usize::MAX);
+        let body = vec![b'x'; length];
         let files = || -> io::Result<_> {
             let folder = Folder::new()?;
-            let length = usize::try_from(session.bytes).unwrap_or(usize::MAX);
-            fs::write(folder.body(), vec![b'x'; length])?;
+            fs::write(folder.body(), &body)?;
             let log = OpenOptions::new().create(true).append(true).open(folder.0.join("log"))?;
             Ok((folder, log))
         };
@@ -90,12 +119,14 @@ impl Replica {
         Ok(Some(Self {
             sequence,
             session,
+            worker,
             tls,
             listener: listen().map_err(Error::system("a listening socket"))?,
             folder,
             log,
             head: filled(&sequence.session.head, session.bytes).replace('\n', "\r\n").into(),
             log_line: filled(&sequence.worker.log_line, session.bytes),
+            body,
             cores: cores(),
         }))
     }
@@ -128,11 +159,13 @@ impl Replica {
                 tls: &self.tls,
                 body: &self.folder.body(),
                 body_bytes: self.session.bytes,
+                body_in_memory: &self.body,
                 head: &self.head,
             },
             log: &self.log,
             log_line: self.log_line.as_bytes(),
         };
+        let before = self.worker.operations();
         let (is_over, is_broken) = (AtomicBool::new(false), AtomicBool::new(false));
         let (served, loaded) = thread::scope(|scope| {
             let load = scope.spawn(|| {
@@ -157,7 +190,10 @@ impl Replica {
         if outcome.whole.transactions < count.into() || !outcome.whole.failures.is_empty() {
             return Err(self.strange("the client's sessions failed".to_owned()));
         }
-        Ok(per_second.of(&served))
+        let operations = self.worker.operations().since(before);
+        let batch = number(operations.total()) / number(operations.runs());
+        // 0 / 0 for an engine that does not count
+        Ok(per_second.of(&served, if batch > 1.0 { batch } else { 1.0 }))
     }
 
     fn strange(&self, why: String) -> Error {
@@ -172,10 +208,13 @@ struct PerSecond {
 }
 
 impl PerSecond {
-    fn of(&self, served: &Served) -> Played {
-        let ticks: Vec<f64> = served.library_ticks.iter().map(|&ticks| number(ticks)).collect();
-        let library = mean(&ticks) * self.cycles / self.ticks;
-        Played { library, system: served.cpu.as_secs_f64() * self.cycles - library }
+    fn of(&self, served: &Served, batch: f64) -> Played {
+        // One session runs the batch of several.
+        let together = if batch > 1.0 { BATCHED_SESSIONS } else { 1 };
+        let groups = served.library_ticks.chunks_exact(together);
+        let ticks = groups.map(|group| number(group.iter().sum()) / number(group.len() as u64));
+        let library = mean(&ticks.collect::<Vec<_>>()) * self.cycles / self.ticks;
+        Played { library, system: served.cpu.as_secs_f64() * self.cycles - library, batch }
     }
 }
 
@@ -189,17 +228,23 @@ fn timed<R>(work: impl FnOnce() -> R) -> Option<(R, PerSecond)> {
     Some((result, PerSecond { cycles: f64::midpoint(before, core_hz()?), ticks }))
 }
 
-/// A TLS context with the server's settings, and with the certificate and engine of `worker`.
-fn context(sequence: &Sequence, worker: &Worker) -> Result<SslContext, ErrorStack> {
-    let settings = &sequence.context;
+/// A TLS context with a stock server's settings, and with the certificate and engine of `worker`.
+fn context(settings: &sequence::Context, worker: &Worker) -> Result<SslContext, ErrorStack> {
     let mut context = worker.plain_context()?;
     context.set_cipher_list(&settings.suites)?;
     context.set_read_ahead(settings.read_ahead);
     if settings.release_buffers {
         context.set_mode(SslMode::RELEASE_BUFFERS);
     }
-    if !settings.session_cache {
-        context.set_session_cache_mode(SslSessionCacheMode::OFF);
+    match settings.session_cache {
+        SessionCache::Off => _ = context.set_session_cache_mode(SslSessionCacheMode::OFF),
+        SessionCache::External => {
+            let mode = SslSessionCacheMode::SERVER | SslSessionCacheMode::NO_INTERNAL;
+            context.set_session_cache_mode(mode);
+            context.set_new_session_callback(|_, session| {
+                black_box(session.to_der().ok());
+            });
+        }
     }
     context.set_session_id_context(b"HTTP")?;
     context.set_servername_callback(|_, _| Ok(()));
@@ -242,26 +287,37 @@ mod tests {
 
     #[test]
     fn sessions_of_every_length_and_key_are_served() {
-        let (rsa, engine) = (KeyKind::Rsa { bits: 2048 }, Engine::OpenSsl);
-        let workers = [rsa, KeyKind::EcdsaP256].map(|key| {
+        let rsa = KeyKind::Rsa { bits: 2048 };
+        let keys = [(rsa, Engine::OpenSsl), (KeyKind::EcdsaP256, Engine::OpenSsl)];
+        let workers = keys.into_iter().chain([(rsa, Engine::Tollgate)]).map(|(key, engine)| {
             let certificate = Certificate::SelfSigned(key);
-            (key, Worker::new(&Config { engine, certificate, ..Config::default() }).unwrap())
+            Worker::new(&Config { engine, certificate, ..Config::default() }).unwrap()
         });
-        for (of_key, protocol, bytes) in [
-            (0, Protocol::Tls12X25519, 14_336),
-            (0, Protocol::Tls13, 143_360),
-            (0, Protocol::Tls13, 0),
-            (0, Protocol::Tls13, 1 << 20), // more than a socket takes at once
-            (1, Protocol::Tls12X25519, 0),
-            (1, Protocol::Tls13, 0),
+        let workers: Vec<Worker> = workers.collect();
+        let (ecdsa, tollgate) = (KeyKind::EcdsaP256, Engine::Tollgate);
+        for (server, of, protocol, bytes) in [
+            ("nginx", 0, Protocol::Tls12X25519, 14_336),
+            ("nginx", 0, Protocol::Tls13, 143_360),
+            ("nginx", 0, Protocol::Tls13, 0),
+            ("nginx", 0, Protocol::Tls13, 1 << 20), // more than a socket takes at once
+            ("nginx", 1, Protocol::Tls12X25519, 0),
+            ("nginx", 1, Protocol::Tls13, 0),
+            ("haproxy", 0, Protocol::Tls12X25519, 14_336),
+            ("haproxy", 0, Protocol::Tls13, 1 << 20),
+            ("haproxy", 2, Protocol::Tls13, 0),
+            ("embedded", 0, Protocol::Tls12X25519, 14_336),
+            ("embedded", 0, Protocol::Tls13, 1 << 20),
+            ("embedded", 2, Protocol::Tls13, 14_336),
         ] {
-            let (key, worker) = &workers[of_key];
-            let key = *key;
+            let key = if of == 1 { ecdsa } else { rsa };
+            let engine = if of == 2 { tollgate } else { Engine::OpenSsl };
             let session = Session::new(key, protocol, engine, bytes);
-            let replica = Replica::new("nginx", session, worker).unwrap().expect("known");
+            let name = Some(server).filter(|name| *name != EMBEDDED);
+            let replica = Replica::new(name, session, &workers[of]).unwrap().expect("known");
             let played = replica.play().unwrap();
             // each is a difference of clocks, which other programs disturb; their sum is a time
-            assert!(played.library + played.system > 0.0, "{session}: {played:?}");
+            assert!(played.library + played.system > 0.0, "{server}, {session}: {played:?}");
+            assert!((1.0..=8.0).contains(&played.batch), "{server}, {session}: {played:?}");
         }
     }
 }

@@ -24,8 +24,9 @@ const LIBRARY: &str = "the server's calls of libssl, less their primitives; in t
 const SYSTEM: &str = "the server's system calls over loopback, between its calls of libssl: CPU \
                       time of the serving thread outside libssl, the loop of the replay included";
 
-/// Predicts the sessions of a plan for the stock server `server`, such as `nginx`: its calls of
-/// libssl and of the system are repeated without the server, under load.
+/// Predicts the sessions of a plan for the stock server `server`, such as `nginx`, or without a name
+/// for the embedded server: the server's calls of libssl and of the system are repeated without the
+/// server, under load.
 ///
 /// `embedded` has the records of [`measure`](crate::measure) for the same plan, with the parts that
 /// all servers share. `stop` is polled before each sample. `progress` receives the share done, in
@@ -35,7 +36,7 @@ const SYSTEM: &str = "the server's system calls over loopback, between its calls
 ///
 /// [`Error`], one line with advice.
 pub fn measure_stock(
-    server: &str,
+    server: Option<&str>,
     plan: &SessionPlan,
     embedded: &[Record],
     context: &Context,
@@ -43,7 +44,7 @@ pub fn measure_stock(
 ) -> Result<Vec<Record>, Error> {
     plan.check()?;
     let workers = Workers::of(plan)?;
-    let mut all: Vec<(Session, Replica, RefCell<Vec<Played>>)> = Vec::new();
+    let mut all: Vec<(Session, Replica<'_>, RefCell<Vec<Played>>)> = Vec::new();
     for &session in &plan.sessions {
         let Some(replica) = Replica::new(server, session, &workers.of_session(&session).worker)?
         else {
@@ -73,7 +74,7 @@ pub fn measure_stock(
     drop(contenders);
     series.map_err(|error| failure.take().unwrap_or_else(|| error.into()))?;
     let writer = Writer::new(context);
-    let predict = |(session, replica, played): &(Session, Replica, RefCell<Vec<Played>>)| {
+    let predict = |(session, replica, played): &(Session, Replica<'_>, RefCell<Vec<Played>>)| {
         let (source, writer) = (replica.source(), &writer);
         let stock = Stock { server, session, source, embedded, writer };
         stock.records(&played.borrow())
@@ -83,7 +84,7 @@ pub fn measure_stock(
 
 /// A session of a stock server.
 struct Stock<'a> {
-    server: &'a str,
+    server: Option<&'a str>,
     session: &'a Session,
     /// Where the sequence of calls comes from.
     source: &'a str,
@@ -107,6 +108,7 @@ impl Stock<'_> {
             true => word::PART_RSA,
             false => word::PART_SIGNATURE,
         };
+        let batch = of(|one| one.batch)?.point();
         for part in [of_key].into_iter().chain(SHARED) {
             let embedded = self.of_embedded(part)?;
             rest.push((-1.0, embedded.estimate));
@@ -122,7 +124,12 @@ impl Stock<'_> {
         let total = sum(&[(1.0, library.estimate), (1.0, system.estimate)])?;
         let from = parts.iter().map(|part| part.subject.to_string()).collect();
         let total = self.writer.predicted(self.total()?, total, from, "the sum of the parts")?;
-        Ok([vec![library, system], parts, vec![total]].concat())
+        let mut all = [vec![library, system], parts, vec![total]].concat();
+        if batch > 1.0 {
+            let batch = (word::BATCH.to_owned(), format!("{batch:.1}"));
+            all.iter_mut().for_each(|record| record.conditions.extend([batch.clone()]));
+        }
+        Ok(all)
     }
 
     fn of_embedded(&self, part: &str) -> Result<&Record, Error> {
@@ -142,7 +149,8 @@ impl Stock<'_> {
 
     /// The subject of the embedded server's figure, with the stock server's name.
     fn named(&self, subject: Subject) -> Result<Subject, Error> {
-        let by = format!("{}-{}", self.server, self.session.engine);
+        let Some(server) = self.server else { return Ok(subject) };
+        let by = format!("{server}-{}", self.session.engine);
         subject.without(&[word::BY]).with(word::BY, by).map_err(Error::figure)
     }
 

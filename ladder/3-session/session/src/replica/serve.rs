@@ -1,6 +1,7 @@
 //! The event loop of a replica.
 
 use core::time::Duration;
+use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::net::TcpListener;
@@ -8,17 +9,20 @@ use std::os::fd::OwnedFd;
 use std::time::Instant;
 
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
+use rustix::io::Errno;
 use rustix::net::SocketFlags;
 use rustix::time::Timespec;
 use tollgate_load::thread_cpu;
 
 use super::connection::{Connection, Shared, Turn};
-use super::sequence::Worker;
+use super::sequence::{Call, Watch, Worker};
 use super::{SESSIONS, SETTLE};
 
 const LISTENER: u64 = u64::MAX;
 /// Timeout of a replay.
 const PATIENCE: Duration = Duration::from_secs(20);
+/// More than the number of times that the engine pauses a handshake.
+const PAUSES_MAX: usize = 32;
 /// The interval of looking whether the client has given up.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 
@@ -46,94 +50,222 @@ impl Loop<'_> {
         let poll = epoll::create(CreateFlags::CLOEXEC)?;
         epoll::add(&poll, self.listener, EventData::new_u64(LISTENER), EventFlags::IN)?;
         let mut events: Vec<Event> = Vec::with_capacity(self.worker.events_max);
-        let mut connections: Vec<Option<Connection>> = Vec::new();
-        let mut free = Vec::new();
+        let mut connections = Connections { poll, places: Vec::new(), free: Vec::new() };
+        let (mut due, mut paused) = (VecDeque::new(), Vec::new());
         let mut log = Log { file: self.log, lines: Vec::new(), written: Instant::now() };
-        let (mut ended, mut library_ticks, begun) = (0, Vec::new(), Instant::now());
-        let mut cpu = (Duration::ZERO, Duration::ZERO);
+        let mut count = Count::default();
+        let begun = Instant::now();
         while !is_over() {
             if begun.elapsed() > PATIENCE {
                 return Err(io::Error::new(io::ErrorKind::TimedOut, "its client waits"));
             }
+            self.around_wait()?;
             events.clear();
-            match epoll::wait(&poll, rustix::buffer::spare_capacity(&mut events), Some(&LOOK)) {
-                Err(rustix::io::Errno::INTR) => {}
+            let waits = due.is_empty() && paused.is_empty();
+            let wait = if waits { &LOOK } else { &Timespec::default() };
+            let room = rustix::buffer::spare_capacity(&mut events);
+            match epoll::wait(&connections.poll, room, Some(wait)) {
+                Err(Errno::INTR) => {}
                 result => _ = result?,
             }
+            self.around_wait()?;
+            let mut is_called = false;
             for event in &events {
-                let token = event.data.u64();
-                if token == LISTENER {
-                    self.accept(&poll, &mut connections, &mut free)?;
-                    continue;
-                }
-                let place = usize::try_from(token).unwrap_or(usize::MAX);
-                let Some(slot) = connections.get_mut(place) else { continue };
-                let Some(connection) = slot else { continue };
-                let turn = match connection.turn(&self.shared) {
-                    // The client resets what is in flight when it has made all its sessions.
-                    Err(_) if ended >= SETTLE + SESSIONS => {
-                        *slot = None;
-                        free.push(place);
-                        continue;
-                    }
-                    turn => turn?,
-                };
-                match turn {
-                    Turn::Readable => {}
-                    Turn::Writable => {
-                        let both = readable() | EventFlags::OUT;
-                        epoll::modify(&poll, connection.socket(), EventData::new_u64(token), both)?;
-                    }
-                    Turn::Over(ticks) => {
-                        *slot = None;
-                        free.push(place);
-                        log.lines.extend_from_slice(self.log_line);
-                        ended += 1;
-                        if ended == SETTLE {
-                            cpu.0 = thread_cpu();
-                        } else if (SETTLE..=SETTLE + SESSIONS).contains(&ended) {
-                            library_ticks.push(ticks);
-                            if ended == SETTLE + SESSIONS {
-                                cpu.1 = thread_cpu();
-                            }
+                match event.data.u64() {
+                    LISTENER if self.worker.accepts_last => is_called = true,
+                    LISTENER => due.extend(self.accept(&mut connections)?),
+                    token => {
+                        let place = usize::try_from(token).unwrap_or(usize::MAX);
+                        if self.worker.watch == Watch::WhileWaiting {
+                            connections.forget(place)?;
                         }
+                        due.push_back(place);
                     }
                 }
             }
-            log.flush(Duration::from_millis(self.worker.log_flush_ms))?;
+            let turns = due.len().min(self.worker.turns_per_wait);
+            paused.extend(self.turns(
+                &mut connections,
+                due.drain(..turns),
+                &mut count,
+                &mut log,
+            )?);
+            // As in the embedded server, paused handshakes have their next turn after all others.
+            paused = self.turns(&mut connections, paused.into_iter(), &mut count, &mut log)?;
+            if is_called {
+                due.extend(self.accept(&mut connections)?);
+            }
         }
-        if ended < SETTLE + SESSIONS {
-            return Err(io::Error::other("its client ended early"));
+        // libcrypto leaks the stack of a handshake that is dropped while it is paused.
+        for _ in 0..PAUSES_MAX {
+            paused = self.turns(&mut connections, paused.into_iter(), &mut count, &mut log)?;
         }
-        Ok(Served { cpu: cpu.1.saturating_sub(cpu.0) / SESSIONS, library_ticks })
+        count.served().ok_or_else(|| io::Error::other("its client ended early"))
     }
 
-    fn accept(
-        &self,
-        poll: &OwnedFd,
-        connections: &mut Vec<Option<Connection>>,
-        free: &mut Vec<usize>,
-    ) -> io::Result<()> {
-        for _ in 0..self.worker.accepts_per_event {
-            let socket = match rustix::net::accept_with(self.listener, SocketFlags::NONBLOCK) {
-                Err(rustix::io::Errno::AGAIN) => return Ok(()),
-                socket => socket?,
-            };
-            let place = free.pop().unwrap_or(connections.len());
-            if place == connections.len() {
-                connections.push(None);
+    fn around_wait(&self) -> io::Result<()> {
+        for call in &self.worker.around_wait {
+            match call {
+                Call::ThreadClock => _ = thread_cpu(),
+                other => return Err(io::Error::other(format!("{other:?} beside epoll_wait"))),
             }
-            let token = u64::try_from(place).unwrap_or(LISTENER);
-            epoll::add(poll, &socket, EventData::new_u64(token), readable())?;
-            connections[place] = Some(Connection::new(socket, self.shared.calls));
         }
         Ok(())
     }
+
+    /// Accepts connections. Returns those whose first turn comes without an event.
+    fn accept(&self, connections: &mut Connections) -> io::Result<Vec<usize>> {
+        let mut due = Vec::new();
+        for _ in 0..self.worker.accepts_per_event {
+            let socket = match rustix::net::accept_with(self.listener, SocketFlags::NONBLOCK) {
+                Err(Errno::AGAIN) => break,
+                socket => socket?,
+            };
+            let place = connections.insert(Connection::new(socket, self.shared.calls));
+            match self.worker.watch {
+                Watch::Always => connections.watch(place, EDGES)?,
+                Watch::WhileWaiting => due.push(place),
+            }
+        }
+        Ok(due)
+    }
+
+    /// Gives these connections their turns. Returns those that have paused.
+    fn turns(
+        &self,
+        connections: &mut Connections,
+        places: impl Iterator<Item = usize>,
+        count: &mut Count,
+        log: &mut Log<'_>,
+    ) -> io::Result<Vec<usize>> {
+        let mut paused = Vec::new();
+        for place in places {
+            match self.turn(connections, place, count)? {
+                Some(Turn::Again) => paused.push(place),
+                Some(Turn::Over(ticks)) => {
+                    log.lines.extend_from_slice(self.log_line);
+                    count.add(ticks);
+                }
+                _ => {}
+            }
+            log.flush(Duration::from_millis(self.worker.log_flush_ms))?;
+        }
+        Ok(paused)
+    }
+
+    /// Gives a connection its turn. `None` if it is gone.
+    fn turn(
+        &self,
+        connections: &mut Connections,
+        place: usize,
+        count: &Count,
+    ) -> io::Result<Option<Turn>> {
+        let Some(Some(connection)) = connections.places.get_mut(place) else { return Ok(None) };
+        let turn = match connection.turn(&self.shared) {
+            // The client resets what is in flight when it has made all its sessions.
+            Err(_) if count.is_full() => {
+                connections.remove(place);
+                return Ok(None);
+            }
+            turn => turn?,
+        };
+        match (turn, self.worker.watch) {
+            (Turn::Over(_), _) => connections.remove(place),
+            (Turn::Readable, Watch::WhileWaiting) => connections.watch(place, LEVELS)?,
+            (Turn::Writable, Watch::WhileWaiting) => {
+                connections.watch(place, EventFlags::OUT)?;
+            }
+            (Turn::Writable, Watch::Always) => {
+                connections.watch_again(place, EDGES | EventFlags::OUT)?;
+            }
+            (Turn::Readable, Watch::Always) | (Turn::Again, _) => {}
+        }
+        Ok(Some(turn))
+    }
 }
 
-/// As servers register connections: edge-triggered.
-fn readable() -> EventFlags {
-    EventFlags::IN | EventFlags::RDHUP | EventFlags::ET
+/// As most servers register connections: edge-triggered.
+const EDGES: EventFlags = LEVELS.union(EventFlags::ET);
+const LEVELS: EventFlags = EventFlags::IN.union(EventFlags::RDHUP);
+
+/// The connections of a worker, each in its place.
+struct Connections {
+    poll: OwnedFd,
+    places: Vec<Option<Connection>>,
+    free: Vec<usize>,
+}
+
+impl Connections {
+    fn insert(&mut self, connection: Connection) -> usize {
+        let place = self.free.pop().unwrap_or(self.places.len());
+        if place == self.places.len() {
+            self.places.push(None);
+        }
+        self.places[place] = Some(connection);
+        place
+    }
+
+    /// Closes the socket, too.
+    fn remove(&mut self, place: usize) {
+        self.places[place] = None;
+        self.free.push(place);
+    }
+
+    fn watch(&self, place: usize, events: EventFlags) -> io::Result<()> {
+        let Some(Some(connection)) = self.places.get(place) else { return Ok(()) };
+        Ok(epoll::add(&self.poll, connection.socket(), data(place), events)?)
+    }
+
+    fn watch_again(&self, place: usize, events: EventFlags) -> io::Result<()> {
+        let Some(Some(connection)) = self.places.get(place) else { return Ok(()) };
+        Ok(epoll::modify(&self.poll, connection.socket(), data(place), events)?)
+    }
+
+    fn forget(&self, place: usize) -> io::Result<()> {
+        let Some(Some(connection)) = self.places.get(place) else { return Ok(()) };
+        Ok(epoll::delete(&self.poll, connection.socket())?)
+    }
+}
+
+fn data(place: usize) -> EventData {
+    EventData::new_u64(u64::try_from(place).unwrap_or(LISTENER))
+}
+
+/// The sessions that have ended, and the cost of the measured ones.
+#[derive(Debug, Default)]
+struct Count {
+    ended: u32,
+    library_ticks: Vec<u64>,
+    cpu: [Duration; 2],
+}
+
+impl Count {
+    fn add(&mut self, ticks: u64) {
+        self.ended += 1;
+        if self.ended == SETTLE {
+            self.cpu[0] = thread_cpu();
+        } else if self.ended > SETTLE && !self.is_over() {
+            self.library_ticks.push(ticks);
+            if self.is_full() {
+                self.cpu[1] = thread_cpu();
+            }
+        }
+    }
+
+    /// Returns whether all measured sessions have ended.
+    const fn is_full(&self) -> bool {
+        self.ended >= SETTLE + SESSIONS
+    }
+
+    const fn is_over(&self) -> bool {
+        self.ended > SETTLE + SESSIONS
+    }
+
+    fn served(self) -> Option<Served> {
+        let Self { library_ticks, cpu: [from, to], .. } = &self;
+        let cpu = to.saturating_sub(*from) / SESSIONS;
+        self.is_full().then(|| Served { cpu, library_ticks: library_ticks.clone() })
+    }
 }
 
 /// The access log, written in blocks.

@@ -145,9 +145,11 @@ fn check_workers(named: &[u32]) -> Result<(), CliError> {
 
 /// Returns the child processes; empty if the kernel does not list them (`CONFIG_PROC_CHILDREN`).
 fn started_by(process: u32) -> Vec<u32> {
-    let list = fs::read_to_string(format!("/proc/{process}/task/{process}/children"));
-    let list = list.unwrap_or_default();
-    list.split_ascii_whitespace().filter_map(|process| process.parse().ok()).collect()
+    let threads = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
+    let lists =
+        threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
+    let all = lists.collect::<Vec<_>>().concat();
+    all.split_ascii_whitespace().filter_map(|process| process.parse().ok()).collect()
 }
 
 /// Returns the engine that a Tollgate server logged at its last start. The log is untrusted, so the

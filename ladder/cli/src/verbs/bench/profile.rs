@@ -225,15 +225,18 @@ type Round<'a> = (&'a Outcome, &'a Profile);
 /// Refuses profiles that do not stand for the server's CPU time.
 fn check(rounds: &[Round<'_>], event: Event, records: &[Record]) -> Result<(), CliError> {
     let lost = rounds.iter().map(|(_, profile)| profile.lost_share()).fold(0.0, f64::max);
+    check_shares(lost, sampled_share(rounds, event, records))
+}
+
+fn check_shares(lost: f64, sampled: f64) -> Result<(), CliError> {
     if lost > LOST_MAX {
         bail!("perf lost {:.1} % of its samples: stop other programs", 100.0 * lost);
     }
-    let sampled = sampled_share(rounds, event, records);
     if !(SAMPLED_MIN..SAMPLED_MAX).contains(&sampled) {
         bail!(
             "the samples stand for {:.0} % of the server's CPU time: --pid must name all of its \
              processes, and --seconds give each run enough time",
-            100.0 * sampled
+            100.0 * sampled.max(0.0) // NaN if the server has used no CPU time
         );
     }
     Ok(())
@@ -354,17 +357,13 @@ pub(super) fn predict(
     scenarios: &mut [Scenario],
 ) -> Result<(), CliError> {
     let is_asked = sampling.predict_seconds > 0.0 && !scenarios.is_empty() && !interrupt::asked();
-    let stock = options.server.stock();
-    // half of the time for the parts, and half for the calls of a stock server
-    let seconds = sampling.predict_seconds / if stock.is_some() { 2.0 } else { 1.0 };
+    // half of the time for the parts, and half for the calls of the server
+    let seconds = sampling.predict_seconds / 2.0;
     let request = parts::request(options, seconds).filter(|_| is_asked);
     let Some(request) = request else { return Ok(()) };
     let _progress = Progress::new("session");
-    let mut predicted = parts::collect(&request, run)?;
-    if let Some(product) = stock.filter(|_| !interrupt::asked()) {
-        let server = product.to_string();
-        predicted.extend(parts::collect_stock(&server, &request, &predicted, run)?);
-    }
+    let server = options.server.stock().map(|product| product.to_string());
+    let predicted = parts::collect_with_calls(server.as_deref(), &request, run)?;
     for scenario in scenarios {
         let service = |record: &Record| record.subject.topic().service().cloned();
         let own = scenario.records.first().and_then(service);
@@ -383,4 +382,31 @@ pub(super) fn text(scenarios: &[Scenario]) -> String {
     }
     let notes = scenarios.iter().flat_map(|scenario| &scenario.notes);
     format!("\n{}", table::table(&records)) + &notes.map(|note| wrapped(note)).collect::<String>()
+}
+
+#[cfg(test)]
+mod tests {
+    use tollgate_profile::Samples;
+
+    use super::*;
+
+    #[test]
+    fn lost_samples_and_processes_without_samples_refuse_a_profile() {
+        let sample = "7 1.000000500: 1000000 cpu-clock: \n\t  12a39d f (/usr/sbin/nginx)\n\n";
+        let lost = |count: u32, of: usize| {
+            let text =
+                sample.repeat(of) + &format!("7 1.000000600: PERF_RECORD_LOST lost {count}\n");
+            let samples = Samples::of_script(&text).unwrap();
+            Profile::of(&samples, 0..2_000_000_000).lost_share()
+        };
+        check_shares(lost(1, 200), 1.0).unwrap();
+        for (lost, sampled, words) in [
+            (lost(3, 200), 1.0, "perf lost 1.5 % of its samples: stop"),
+            (0.0, 0.4, "stand for 40 % of the server's CPU time: --pid must name all"),
+            (0.0, f64::NAN, "stand for 0 %"),
+        ] {
+            let error = check_shares(lost, sampled).unwrap_err().to_string();
+            assert!(error.contains(words) && !error.contains('\n'), "{error}");
+        }
+    }
 }

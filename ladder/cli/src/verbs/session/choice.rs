@@ -118,8 +118,8 @@ impl Options {
         let named = |name: &String| match Suite::from_name(name) {
             Some(suite) if is_spoken(&suite) => Ok(suite),
             Some(_) => Err(error!(
-                "--suites: the server's OpenSSL does not speak {name}: leave it out; `--suites \
-                 all` takes all others"
+                "--suites: OpenSSL does not speak {name}: leave it out, or measure it with `tollgate \
+                 bench --server gnutls --handshake-only --suites {name}`"
             )),
             None => Err(error!(
                 "--suites: no suite is called {name}: give IANA names, such as {}, or all",

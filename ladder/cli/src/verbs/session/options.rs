@@ -59,7 +59,7 @@ pub(crate) struct Session {
     #[arg(long)]
     pub(crate) parts_only: bool,
 
-    /// Cost per byte of the sessions' ciphers and MACs, and of SHA-1, SHA-2 and SHA-3
+    /// Cost per byte of the sessions' ciphers and MACs, and of SHA-1, SHA-2, SHA-3, RC4 and 3DES
     #[arg(long)]
     pub(crate) per_byte: bool,
 

@@ -18,15 +18,51 @@ use crate::verbs::bench::plan::server_cores;
 
 /// The records of the parts, their sums, and the predicted rates; none after Ctrl-C.
 pub(crate) fn collect(options: &Session, run: &mut Run) -> Result<Vec<Record>, CliError> {
-    let Run { host, output, .. } = run;
+    let records = measured(options, run)?;
+    told(records, run)
+}
+
+/// Like [`collect`], but predicts a server from its own calls, if they are known: the stock server
+/// of this name, or without a name the embedded one. Takes twice the time of `options`.
+pub(crate) fn collect_with_calls(
+    server: Option<&str>,
+    options: &Session,
+    run: &mut Run,
+) -> Result<Vec<Record>, CliError> {
+    let mut records = measured(options, run)?;
+    if !interrupt::asked() {
+        progress::plan(1, options.seconds);
+        progress::row(0, "calls of the server");
+        let follow: (&dyn Fn() -> bool, &mut dyn FnMut(f64)) =
+            (&interrupt::asked, &mut progress::part);
+        let context = &run.host.context;
+        let own = match measure_stock(server, &plan(options)?, &records, context, follow) {
+            Err(_) if interrupt::asked() => Vec::new(),
+            own => own?,
+        };
+        // the embedded server has predictions of both kinds
+        let figure = |record: &Record| (record.subject.clone(), record.quantity);
+        let all: Vec<_> = own.iter().map(figure).collect();
+        records.retain(|record| !all.contains(&figure(record)));
+        records.extend(own);
+    }
+    told(records, run)
+}
+
+/// The records of the parts and their sums; none after Ctrl-C.
+fn measured(options: &Session, run: &Run) -> Result<Vec<Record>, CliError> {
     progress::plan(1, options.seconds);
     progress::row(0, "parts of sessions");
-    let measured = measure(&plan(options)?, &host.context, &interrupt::asked, &mut progress::part);
-    let mut records = match measured {
-        Err(_) if interrupt::asked() => return Ok(Vec::new()),
-        measured => measured?,
-    };
-    if let Some(clock) = &host.context.machine.core_clock_hz {
+    let context = &run.host.context;
+    match measure(&plan(options)?, context, &interrupt::asked, &mut progress::part) {
+        Err(_) if interrupt::asked() => Ok(Vec::new()),
+        measured => Ok(measured?),
+    }
+}
+
+/// Writes the records, and adds the predicted rates.
+fn told(mut records: Vec<Record>, run: &mut Run) -> Result<Vec<Record>, CliError> {
+    if let Some(clock) = &run.host.context.machine.core_clock_hz {
         let is_total = |record: &&Record| {
             record.quantity == word::CYCLES_PER_SESSION
                 && record.subject.parameter(word::PART).is_none()
@@ -37,28 +73,7 @@ pub(crate) fn collect(options: &Session, run: &mut Run) -> Result<Vec<Record>, C
             records.iter().filter(is_total).map(|total| predicted_rate(total, clock, 1)).collect();
         records.extend(rates?);
     }
-    output.records(&records)?;
-    Ok(records)
-}
-
-/// The predictions for a stock server, from its calls and the parts of `embedded`; none after
-/// Ctrl-C, or if its calls are not known.
-pub(crate) fn collect_stock(
-    server: &str,
-    options: &Session,
-    embedded: &[Record],
-    run: &mut Run,
-) -> Result<Vec<Record>, CliError> {
-    let Run { host, output, .. } = run;
-    progress::plan(1, options.seconds);
-    progress::row(0, "calls of the server");
-    let follow: (&dyn Fn() -> bool, &mut dyn FnMut(f64)) = (&interrupt::asked, &mut progress::part);
-    let measured = measure_stock(server, &plan(options)?, embedded, &host.context, follow);
-    let records = match measured {
-        Err(_) if interrupt::asked() => return Ok(Vec::new()),
-        measured => measured?,
-    };
-    output.records(&records)?;
+    run.output.records(&records)?;
     Ok(records)
 }
 

@@ -77,8 +77,8 @@ pub(crate) struct Sampling {
     #[arg(long, value_name = "DIR")]
     pub(crate) flame_graphs: Option<PathBuf>,
 
-    /// Seconds for predictions to compare with the profile: the parts alone and, for a stock server
-    /// whose calls are known, its calls; 0 for none
+    /// Seconds for predictions to compare with the profile: half of them for the parts alone, half
+    /// for the server's calls, if they are known; 0 for none
     #[arg(long, value_name = "S", default_value = "15", value_parser = prediction_seconds)]
     pub(crate) predict_seconds: f64,
 }
