@@ -193,7 +193,10 @@ pub(crate) fn calls_of_operation(kernel: Family, key: &Key, what: KeyOperation) 
 pub(crate) fn modulus_bits(key: &Key, what: KeyOperation) -> u32 {
     match what {
         KeyOperation::Sign => key.prime_bits(),
-        KeyOperation::PrivateFull | KeyOperation::Public(_) | KeyOperation::Verify => key.bits(),
+        KeyOperation::PrivateFull
+        | KeyOperation::Public(_)
+        | KeyOperation::Verify
+        | KeyOperation::VerifyOnce => key.bits(),
     }
 }
 
@@ -203,7 +206,9 @@ fn public_exponent(key: &Key, what: KeyOperation) -> Option<(u32, u32)> {
     match what {
         KeyOperation::Sign | KeyOperation::PrivateFull => None,
         KeyOperation::Public(e) => Some((u64::BITS - e.leading_zeros(), e.count_ones())),
-        KeyOperation::Verify => Some(bits_and_ones(&key.ours.public().exponent())),
+        KeyOperation::Verify | KeyOperation::VerifyOnce => {
+            Some(bits_and_ones(&key.ours.public().exponent()))
+        }
     }
 }
 

@@ -47,6 +47,8 @@ pub(crate) enum KeyOperation {
     Sign,
     /// Verification of the signatures of [`KeyOperation::Sign`].
     Verify,
+    /// A public key is read from DER, verifies one signature of a message, and is dropped.
+    VerifyOnce,
 }
 
 /// An RSA private key in the form of each library.

@@ -77,6 +77,8 @@ words! {
         Sign = "sign",
         /// The check of a signature.
         Verify = "verify",
+        /// A public key is read, checks one signature, and is dropped.
+        VerifyOnce = "verify-once",
         /// The bare private-key operation.
         Private = "private",
         /// The bare public-key operation.

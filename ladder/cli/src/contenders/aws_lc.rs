@@ -5,7 +5,7 @@ use aws_lc_rs::digest::{Digest, SHA256};
 use aws_lc_rs::error::Unspecified;
 use aws_lc_rs::rand::SystemRandom;
 use aws_lc_rs::signature::{
-    ECDSA_P256_SHA256_ASN1, ECDSA_P256_SHA256_ASN1_SIGNING, ED25519 as ED25519_ALGORITHM,
+    self, ECDSA_P256_SHA256_ASN1, ECDSA_P256_SHA256_ASN1_SIGNING, ED25519 as ED25519_ALGORITHM,
     EcdsaKeyPair, Ed25519KeyPair, KeyPair as _, ParsedPublicKey, RSA_PKCS1_2048_8192_SHA256,
     RSA_PKCS1_SHA256, RsaKeyPair,
 };
@@ -13,7 +13,8 @@ use openssl::pkey::PKey;
 use tollgate_record::{Key as KeyName, Operation};
 
 use super::{
-    Contender, Job, KeyOperation, Run, compare, computed, digest, in_turn, selected_to_verify,
+    Contender, Job, KeyOperation, Run, compare, computed, digest, in_turn, public_der,
+    selected_to_verify,
 };
 use crate::error::CliError;
 use crate::keys::{ECDSA_P256, ED25519};
@@ -45,6 +46,14 @@ pub(crate) fn contender(job: &Job) -> Result<Contender, String> {
                 .map_err(|error| refused(&error))?;
             in_turn(job, move |number, case| {
                 key.verify_digest_sig(&digests[number], &case.output).map_err(unspecified)
+            })
+        }
+        KeyOperation::VerifyOnce => {
+            let der = public_der(&job.key).map_err(|error| error.to_string())?;
+            in_turn(job, move |_, case| {
+                signature::UnparsedPublicKey::new(&RSA_PKCS1_2048_8192_SHA256, &der)
+                    .verify(&case.input, &case.output)
+                    .map_err(unspecified)
             })
         }
     };

@@ -4,6 +4,7 @@ pub(crate) mod aws_lc;
 pub(crate) mod curves;
 mod full_length;
 pub(crate) mod openssl;
+pub(crate) mod ring;
 pub(crate) mod tollgate;
 
 use std::rc::Rc;
@@ -28,7 +29,7 @@ pub(crate) struct Job {
     pub(crate) cases: Rc<[Case]>,
 }
 
-/// An input with its expected output: digest and signature, or two representatives.
+/// An input with its expected output: digest or message and signature, or two representatives.
 pub(crate) struct Case {
     pub(crate) input: Vec<u8>,
     pub(crate) output: Vec<u8>,
@@ -68,6 +69,7 @@ impl Job {
         let cases = (0..batch.max(8)).map(|number| {
             let input = match what {
                 KeyOperation::Sign | KeyOperation::Verify => digest(number),
+                KeyOperation::VerifyOnce => message(number),
                 KeyOperation::PrivateFull | KeyOperation::Public(_) => representative(number, size),
             };
             let output = openssl::reference(&key, what, &input)?;
@@ -80,7 +82,16 @@ impl Job {
 }
 
 pub(crate) fn digest(number: u32) -> Vec<u8> {
-    Hash::Sha256.digest(format!("message {number}").as_bytes()).as_ref().to_vec()
+    Hash::Sha256.digest(&message(number)).as_ref().to_vec()
+}
+
+fn message(number: u32) -> Vec<u8> {
+    format!("message {number}").into_bytes()
+}
+
+/// Returns the public half as every library reads it: PKCS#1 in DER.
+fn public_der(key: &Key) -> Result<Vec<u8>, ::openssl::error::ErrorStack> {
+    key.openssl.public_key_to_der_pkcs1()
 }
 
 /// Returns a number of `size` bytes below any modulus of that size: its first byte is zero, and the
@@ -140,16 +151,18 @@ mod tests {
         let mut all = tollgate::contenders(job, 3).unwrap();
         all.push(openssl::contender(job).unwrap());
         all.extend(aws_lc::contender(job));
+        all.extend(ring::contender(job).unwrap());
         all
     }
 
-    const JOBS: [(u32, KeyOperation, usize); 7] = [
+    const JOBS: [(u32, KeyOperation, usize); 8] = [
         (512, KeyOperation::Sign, 3), // two of ours, and OpenSSL
         (512, KeyOperation::Verify, 3),
         (1024, KeyOperation::PrivateFull, 3),
         (1024, KeyOperation::Public(7), 3),
         (2048, KeyOperation::Sign, 4), // and AWS-LC
         (2048, KeyOperation::Verify, 4),
+        (2048, KeyOperation::VerifyOnce, 4), // one of ours, and ring
         (2048, KeyOperation::Public(u64::MAX), 3),
     ];
 

@@ -8,6 +8,7 @@ use openssl::md::Md;
 use openssl::pkey::{PKey, Private, Public};
 use openssl::pkey_ctx::PkeyCtx;
 use openssl::rsa::{Padding, Rsa, RsaPrivateKeyBuilder};
+use openssl::sha::sha256;
 use openssl::sign::{Signer, Verifier};
 use tollgate_record::{Key as KeyName, Operation};
 use tollgate_server::in_memory::Worker;
@@ -15,7 +16,8 @@ use tollgate_server::{Config, Engine};
 use tollgate_session::{agree as shared_secret, encoded_public, generate as generate_key};
 
 use super::{
-    Contender, Job, KeyOperation, Run, compare, computed, digest, in_turn, selected_to_verify,
+    Contender, Job, KeyOperation, Run, compare, computed, digest, in_turn, public_der,
+    selected_to_verify,
 };
 use crate::error::CliError;
 use crate::keys::{ECDSA_P256, ED25519, Key};
@@ -118,6 +120,9 @@ pub(crate) fn reference(
         KeyOperation::Sign | KeyOperation::Verify => {
             signer(&key.openssl)?.sign(input, Some(&mut output))?;
         }
+        KeyOperation::VerifyOnce => {
+            signer(&key.openssl)?.sign(&sha256(input), Some(&mut output))?;
+        }
     }
     Ok(output)
 }
@@ -156,6 +161,17 @@ fn run(job: &Job) -> Result<Run, ErrorStack> {
             verifier.set_rsa_padding(Padding::PKCS1)?;
             verifier.set_signature_md(Md::sha256())?;
             in_turn(job, move |_, case| valid(verifier.verify(&case.input, &case.output)?))
+        }
+        KeyOperation::VerifyOnce => {
+            let der = public_der(&job.key)?;
+            in_turn(job, move |_, case| {
+                let key = PKey::from_rsa(Rsa::public_key_from_der_pkcs1(&der)?)?;
+                let mut verifier = PkeyCtx::new(&key)?;
+                verifier.verify_init()?;
+                verifier.set_rsa_padding(Padding::PKCS1)?;
+                verifier.set_signature_md(Md::sha256())?;
+                valid(verifier.verify(&sha256(&case.input), &case.output)?)
+            })
         }
     })
 }

@@ -8,7 +8,9 @@ use tollgate_rsa::{
 };
 
 use super::full_length::FullLength;
-use super::{Case, Contender, Job, KeyOperation, OURS, Run, compare, computed, in_turn};
+use super::{
+    Case, Contender, Job, KeyOperation, OURS, Run, compare, computed, in_turn, public_der,
+};
 use crate::bounds::{Family, modulus_bits};
 use crate::error::CliError;
 
@@ -23,7 +25,9 @@ pub(crate) fn contenders(job: &Job, batch: u32) -> Result<Vec<Contender>, CliErr
     let kernel = single_kernel(&single, job);
     let run = one_by_one(job, single)?;
     let mut contenders = vec![Contender { by: OURS, batch: None, kernel: Some(kernel), run }];
-    if batch > 1 {
+    if job.what == KeyOperation::VerifyOnce {
+        contenders[0].kernel = None; // most of the time is not in the exponentiation
+    } else if batch > 1 {
         let together = Workspace::new()?;
         let count = usize::try_from(batch).expect("at most 1024");
         let plan = together.plans().plan(operation(job.what), job.key.ours.bits());
@@ -61,9 +65,10 @@ pub(crate) fn operation(what: KeyOperation) -> Operation {
     match what {
         KeyOperation::Sign => Operation::Private,
         // without CRT, a private operation is an exponentiation modulo n, too
-        KeyOperation::PrivateFull | KeyOperation::Public(_) | KeyOperation::Verify => {
-            Operation::Public
-        }
+        KeyOperation::PrivateFull
+        | KeyOperation::Public(_)
+        | KeyOperation::Verify
+        | KeyOperation::VerifyOnce => Operation::Public,
     }
 }
 
@@ -71,7 +76,7 @@ fn single_kernel(workspace: &Workspace, job: &Job) -> Family {
     Family::single(workspace.limb_kernel(), modulus_bits(&job.key, job.what))
 }
 
-fn one_by_one(job: &Job, mut workspace: Workspace) -> Result<Run, Error> {
+fn one_by_one(job: &Job, mut workspace: Workspace) -> Result<Run, CliError> {
     let key = Rc::clone(&job.key);
     Ok(match job.what {
         KeyOperation::PrivateFull => {
@@ -92,6 +97,13 @@ fn one_by_one(job: &Job, mut workspace: Workspace) -> Result<Run, Error> {
         KeyOperation::Sign => computed(job, move |_, input, output| {
             Ok(key.ours.sign_pkcs1v15_with(&mut workspace, Hash::Sha256, input, output)?)
         }),
+        KeyOperation::VerifyOnce => {
+            let der = public_der(&key).map_err(CliError::about("OpenSSL does not write it"))?;
+            in_turn(job, move |_, case| {
+                let key = PublicKey::from_der(&der)?;
+                Ok(key.verify_pkcs1v15(Hash::Sha256, &case.input, &case.output)?)
+            })
+        }
         KeyOperation::Verify => in_turn(job, move |_, case| {
             let public = key.ours.public();
             Ok(public.verify_pkcs1v15_with(
@@ -104,7 +116,7 @@ fn one_by_one(job: &Job, mut workspace: Workspace) -> Result<Run, Error> {
     })
 }
 
-fn together_run(job: &Job, mut workspace: Workspace, count: usize) -> Result<Run, Error> {
+fn together_run(job: &Job, mut workspace: Workspace, count: usize) -> Result<Run, CliError> {
     let (key, cases) = (Rc::clone(&job.key), Rc::clone(&job.cases));
     let mut buffers = vec![vec![0; key.ours.size()]; count];
     Ok(match job.what {
@@ -147,6 +159,8 @@ fn together_run(job: &Job, mut workspace: Workspace, count: usize) -> Result<Run
             requests.iter().try_for_each(PrivateRequest::outcome)?;
             compare_all(&buffers, &cases)
         }),
+        // Each key verifies a single signature, so there is no batch.
+        KeyOperation::VerifyOnce => return one_by_one(job, workspace),
         KeyOperation::Verify => Box::new(move || {
             let public = key.ours.public();
             let requests = cases[..count].iter().map(|case| {

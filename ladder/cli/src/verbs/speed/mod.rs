@@ -53,7 +53,7 @@ pub(crate) enum SubVerb {
 #[derive(Args, Clone, Debug)]
 pub(crate) struct LineupOptions {
     /// Libraries to compare with, separated by commas
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "openssl,aws-lc")]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "openssl,aws-lc,ring")]
     pub(crate) against: Vec<Against>,
 
     /// Operations in a batch, 1 to 1024; 1 measures no batches
@@ -152,6 +152,8 @@ pub(crate) enum Against {
     None,
     /// The system's libcrypto.
     Openssl,
+    /// ring, for keys that verify a single signature.
+    Ring,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

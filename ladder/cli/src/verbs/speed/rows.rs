@@ -6,7 +6,7 @@ use tollgate_record::vocabulary as word;
 use tollgate_record::{Key as KeyName, Operation, Subject, Topic};
 
 use super::{Against, Exponent, LineupOptions, Operations, Table, pkeu};
-use crate::contenders::{Contender, Job, aws_lc, curves, openssl, tollgate};
+use crate::contenders::{Contender, Job, aws_lc, curves, openssl, ring, tollgate};
 use crate::error::CliError;
 use crate::figures::subject;
 use crate::keys::{Key, KeyOperation};
@@ -46,7 +46,7 @@ pub(crate) fn rows(options: &Operations) -> Result<Vec<Row>, CliError> {
         (Some(Table::Pkeu), _) => {
             &[KeyOperation::PrivateFull, KeyOperation::Public(pkeu::SHORT_EXPONENT)][..]
         }
-        (None, None) => &[KeyOperation::Sign, KeyOperation::Verify],
+        (None, None) => &[KeyOperation::Sign, KeyOperation::Verify, KeyOperation::VerifyOnce],
         (None, Some(Exponent::Full)) => &[KeyOperation::PrivateFull],
         (None, Some(Exponent::Public(e))) => &[KeyOperation::Public(e)],
     };
@@ -80,6 +80,7 @@ impl Row {
                     KeyOperation::Public(_) => Operation::Public,
                     KeyOperation::Sign => Operation::Sign,
                     KeyOperation::Verify => Operation::Verify,
+                    KeyOperation::VerifyOnce => Operation::VerifyOnce,
                 };
                 (KeyName::Rsa(job.key.bits()), operation)
             }
@@ -119,7 +120,11 @@ impl Row {
         };
         for library in &options.against {
             contenders.push(match (self, library) {
-                (_, Against::None) => continue,
+                (_, Against::None) | (Self::Curve(..), Against::Ring) => continue,
+                (Self::Rsa(job), Against::Ring) => match ring::contender(job)? {
+                    Some(contender) => contender,
+                    None => continue,
+                },
                 (Self::Curve(key, operation), Against::AwsLc) => aws_lc::curve(key, operation)?,
                 (Self::Curve(key, operation), Against::Openssl) => openssl::curve(key, operation)?,
                 (Self::Rsa(job), Against::Openssl) => openssl::contender(job)?,
