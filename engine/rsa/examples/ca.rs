@@ -3,6 +3,7 @@
 //! ```text
 //! cargo run --release -p tollgate-rsa --example ca > chain.pem
 //! ```
+#![allow(clippy::print_stdout, reason = "a program for the terminal")]
 
 use core::error::Error;
 use core::str::FromStr as _;

@@ -3,8 +3,9 @@
 //! ```text
 //! cargo run --release -p tollgate-rsa --example jwt -- 1000000
 //! ```
+#![allow(clippy::print_stdout, reason = "a program for the terminal")]
 
-use std::error::Error;
+use core::error::Error;
 use std::time::Instant;
 
 use base64ct::{Base64UrlUnpadded, Encoding as _};
@@ -85,6 +86,7 @@ fn on_all_cores<T: Sync, R: Send>(
         let threads: Vec<_> = parts.map(|part| scope.spawn(move || run(part))).collect();
         threads.into_iter().flat_map(|thread| thread.join().expect("no panic")).collect()
     });
+    #[allow(clippy::cast_precision_loss, reason = "below 2^52")]
     let rate = items.len() as f64 / start.elapsed().as_secs_f64();
     bar.finish_and_clear();
     println!("{what}: {} tokens, {rate:.0} per second on {threads} threads", items.len());
