@@ -7,7 +7,7 @@
  *
  * Arguments. NULL, wrong lengths, unknown numbers and handles of the wrong type give
  * TOLLGATE_MISUSE. A pointer that is not NULL must be valid for its length. To use a handle after
- * it was freed is undefined; in most cases it gives TOLLGATE_MISUSE. An output may overlap an input.
+ * it was freed is undefined; in most cases it gives TOLLGATE_MISUSE. An output may overlap its own input.
  *
  * Threads. Threads may share keys and queues. A ticket or a loop is for one thread at a time.
  *
@@ -360,7 +360,9 @@ int tollgate_queue_counts(const struct tollgate_queue *queue,
                           uint64_t *batches);
 
 // Closes a queue: waits until all submitted operations have ended and their callbacks have
-// returned, at most a minute, and frees it. Tickets and loops stay valid, but accept no new
+// returned, at most a minute, and frees it. If some have not ended then, returns TOLLGATE_PENDING,
+// and the queue stays: their memory is still in use, so call this function again. Without workers,
+// no other thread may be in a call with this queue. Tickets and loops stay valid, but accept no new
 // operations. NULL is ignored.
 int tollgate_queue_free(struct tollgate_queue *queue);
 

@@ -115,6 +115,11 @@ impl tollgate_operation {
         self.code = end.as_ref().map_or_else(Failure::code, |_| OK);
         end.map(|_| ())
     }
+
+    /// Sets the code of a failure of the whole call.
+    pub(crate) fn refuse(&mut self, code: c_int) {
+        (self.output_len, self.code) = (0, code);
+    }
 }
 
 const OK: c_int = tollgate_code::TOLLGATE_OK as c_int;

@@ -7,6 +7,7 @@ use tollgate_queue::{Job as _, Outcome, PrivateError, PrivateJob, Request, Unit 
 use crate::arguments::{Buffer, Place, array, bytes, check_size};
 use crate::border::enter;
 use crate::code::Failure;
+use crate::code::tollgate_code::TOLLGATE_PANIC;
 use crate::handle;
 use crate::operation::{Asked, tollgate_operation};
 use crate::private_key::tollgate_private_key;
@@ -91,7 +92,15 @@ pub unsafe extern "C" fn tollgate_run_batch(
     enter(|| {
         // SAFETY: the caller's promise.
         let operations = unsafe { array("operations", operations, count) }?;
-        with_own(|own| run_all(own, operations))?
+        // No element is done unless its own result says so.
+        operations.iter_mut().for_each(|one| one.refuse(TOLLGATE_PANIC as c_int));
+        match with_own(|own| run_all(own, operations)) {
+            Ok(end) => end,
+            Err(failure) => {
+                operations.iter_mut().for_each(|one| one.refuse(failure.code()));
+                Err(failure)
+            }
+        }
     })
 }
 

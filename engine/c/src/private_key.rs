@@ -80,6 +80,9 @@ pub unsafe extern "C" fn tollgate_private_key_to_der(
 ) -> c_int {
     enter(|| {
         // SAFETY: the caller's promise.
+        let der_len = unsafe { Place::new("der_len", der_len) }?;
+        der_len.set(0);
+        // SAFETY: the caller's promise.
         let key = unsafe { handle::borrow("key", key) }?;
         let document = key.0.to_pkcs8_der().map_err(Failure::of_encoding)?;
         // SAFETY: the caller's promise.
@@ -96,6 +99,9 @@ pub unsafe extern "C" fn tollgate_private_key_to_pem(
     pem_len: *mut usize,
 ) -> c_int {
     enter(|| {
+        // SAFETY: the caller's promise.
+        let pem_len = unsafe { Place::new("pem_len", pem_len) }?;
+        pem_len.set(0);
         // SAFETY: the caller's promise.
         let key = unsafe { handle::borrow("key", key) }?;
         let document = key.0.to_pkcs8_pem(LineEnding::LF).map_err(Failure::of_encoding)?;

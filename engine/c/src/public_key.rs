@@ -70,6 +70,9 @@ pub unsafe extern "C" fn tollgate_public_key_to_der(
 ) -> c_int {
     enter(|| {
         // SAFETY: the caller's promise.
+        let der_len = unsafe { Place::new("der_len", der_len) }?;
+        der_len.set(0);
+        // SAFETY: the caller's promise.
         let key = unsafe { handle::borrow("key", key) }?;
         let document = key.0.to_public_key_der().map_err(Failure::of_encoding)?;
         // SAFETY: the caller's promise.
@@ -86,6 +89,9 @@ pub unsafe extern "C" fn tollgate_public_key_to_pem(
     pem_len: *mut usize,
 ) -> c_int {
     enter(|| {
+        // SAFETY: the caller's promise.
+        let pem_len = unsafe { Place::new("pem_len", pem_len) }?;
+        pem_len.set(0);
         // SAFETY: the caller's promise.
         let key = unsafe { handle::borrow("key", key) }?;
         let document = key.0.to_public_key_pem(LineEnding::LF).map_err(Failure::of_encoding)?;
@@ -181,20 +187,18 @@ pub(crate) unsafe fn text<'a>(
 ///
 /// # Safety
 ///
-/// As [`Buffer::new`] and [`Place::new`].
+/// As [`Buffer::new`].
 pub(crate) unsafe fn write(
     name: &str,
     document: &[u8],
     bytes: *mut u8,
     capacity: usize,
-    len: *mut usize,
+    len: Place<usize>,
 ) -> Result<(), Failure> {
-    // SAFETY: the caller's promise.
-    let len = unsafe { Place::new(&format!("{name}_len"), len) }?;
     if !bytes.is_null() {
         // SAFETY: the caller's promise.
         let buffer = unsafe { Buffer::new(name, bytes, capacity) }?;
-        buffer.check(name, document.len()).inspect_err(|_| len.set(0))?;
+        buffer.check(name, document.len())?;
         buffer.write(document);
     }
     len.set(document.len());

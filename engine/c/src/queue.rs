@@ -8,6 +8,7 @@ use ::tollgate_queue::{Caller, Config, PrivateError, PrivateJob, Queue, Ticket};
 use crate::arguments::Place;
 use crate::border::enter;
 use crate::code::Failure;
+use crate::code::tollgate_code::TOLLGATE_PENDING;
 use crate::handle::{self, Handle};
 use crate::operation::{Asked, Target, tollgate_operation};
 use crate::ticket::tollgate_ticket;
@@ -162,7 +163,9 @@ pub unsafe extern "C" fn tollgate_queue_counts(
 }
 
 /// Closes a queue: waits until all submitted operations have ended and their callbacks have
-/// returned, at most a minute, and frees it. Tickets and loops stay valid, but accept no new
+/// returned, at most a minute, and frees it. If some have not ended then, returns TOLLGATE_PENDING,
+/// and the queue stays: their memory is still in use, so call this function again. Without workers,
+/// no other thread may be in a call with this queue. Tickets and loops stay valid, but accept no new
 /// operations. NULL is ignored.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tollgate_queue_free(queue: *mut tollgate_queue) -> c_int {
@@ -171,6 +174,10 @@ pub unsafe extern "C" fn tollgate_queue_free(queue: *mut tollgate_queue) -> c_in
             // SAFETY: the caller's promise.
             let queue = unsafe { handle::borrow("queue", queue) }?;
             match queue.queue.shut_down(Duration::from_secs(60)) {
+                Ok(report) if report.still_running => {
+                    let text = "operations of the queue still run: call again later";
+                    return Err(Failure::new(TOLLGATE_PENDING, text));
+                }
                 Ok(_) | Err(PrivateError::Forked) => {}
                 Err(error) => return Err(error.into()),
             }

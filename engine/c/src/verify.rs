@@ -7,6 +7,7 @@ use tollgate_rsa::{PublicKey, VerifyRequest, verify_batch};
 use crate::arguments::{array, bytes};
 use crate::border::enter;
 use crate::code::Failure;
+use crate::code::tollgate_code::TOLLGATE_PANIC;
 use crate::handle;
 use crate::public_key::tollgate_public_key;
 use crate::scheme::{Scheme, tollgate_scheme};
@@ -64,6 +65,8 @@ pub unsafe extern "C" fn tollgate_verify_batch(
     enter(|| {
         // SAFETY: the caller's promise.
         let verifications = unsafe { array("verifications", verifications, count) }?;
+        // No element is valid unless its own result says so.
+        verifications.iter_mut().for_each(|one| one.code = TOLLGATE_PANIC as c_int);
         let (mut ends, mut places, mut requests) = (Vec::new(), Vec::new(), Vec::new());
         for (at, verification) in verifications.iter().enumerate() {
             // SAFETY: the caller's promise.
@@ -73,7 +76,10 @@ pub unsafe extern "C" fn tollgate_verify_batch(
                 requests.push(request);
             }));
         }
-        with_workspace(|workspace| verify_batch(workspace, &mut requests))?;
+        if let Err(failure) = with_workspace(|workspace| verify_batch(workspace, &mut requests)) {
+            verifications.iter_mut().for_each(|one| one.code = failure.code());
+            return Err(failure);
+        }
         for (at, request) in places.into_iter().zip(requests) {
             ends[at] = request.outcome().map_err(Failure::from);
         }

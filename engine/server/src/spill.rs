@@ -186,7 +186,8 @@ impl Spilled {
                 self.again.push(key);
             }
             Ok(Pumped::Blocked { moved }) => {
-                if moved {
+                // Until then, bytes of the client only wait here.
+                if moved && pair.target.peer_addr().is_ok() {
                     pair.deadline = now + idle;
                 }
                 if pair.up.has_ended && pair.down.has_ended {

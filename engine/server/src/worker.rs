@@ -16,6 +16,7 @@ use openssl::ssl::SslStream;
 use rustix::io::Errno;
 use slab::Slab;
 
+use crate::addresses::Counted;
 use crate::connection::{BoundedReads, Connection, Context, Opened, Turn, failed_to_open};
 use crate::failure::Failure;
 use crate::log::Journal;
@@ -286,9 +287,8 @@ impl Worker {
         let number =
             tally.connections.read() * self.setup.config.workers as u64 + self.cx.worker as u64 + 1;
         tally.connections.add(1);
-        // Behind a load balancer, the address of the client comes later.
         let has_preface = self.setup.config.proxy_protocol;
-        let counted = if has_preface { Ok(None) } else { self.cx.shared.enter(client) };
+        let counted = self.enter(client);
         let entry = self.connections.vacant_entry();
         let (registry, cx, setup) = (self.poll.registry(), &mut self.cx, &self.setup);
         let opened = counted.and_then(|counted| {
@@ -324,11 +324,16 @@ impl Worker {
         })
     }
 
+    /// Counts a connection of an address. Behind a load balancer, the address is known later.
+    fn enter(&self, client: IpAddr) -> Result<Option<Counted>, Failure> {
+        if self.setup.config.proxy_protocol { Ok(None) } else { self.cx.shared.enter(client) }
+    }
+
     /// Passes a connection on to another address, or closes it.
     fn spill(&mut self, socket: TcpStream, client: IpAddr) {
         let spill = self.setup.config.spill.as_ref().expect("without it, no worker is full");
         self.cx.shared.say(&Notice::Spill { to: spill.to });
-        let counted = self.cx.shared.enter(client);
+        let counted = self.enter(client);
         let to = spill.to.filter(|_| self.spilled.len() < spill.spilled_max);
         let (Some(to), Ok(counted)) = (to, counted) else {
             return self.cx.tally().refused.add(1);

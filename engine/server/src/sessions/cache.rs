@@ -1,7 +1,9 @@
 //! The sessions in memory, and their counts.
 
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use core::time::Duration;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use lru::LruCache;
 use zeroize::Zeroizing;
@@ -15,13 +17,19 @@ const SHARDS: usize = 16;
 /// than others.
 pub(super) const SESSION_BYTES_MAX: usize = 8 * 1024;
 
+/// How long a session is kept: as long as OpenSSL accepts it by default.
+const LIFETIME: Duration = Duration::from_secs(2 * 60 * 60);
+
 /// A session in DER, a secret.
 pub(super) type Session = Arc<Zeroizing<Vec<u8>>>;
+
+/// A part: its sessions, each with the time when it was kept.
+type Shard = LruCache<SessionId, (Session, Instant)>;
 
 /// The sessions in memory. Each part replaces the session that was not used for the longest time.
 #[derive(Debug)]
 pub(crate) struct Cache {
-    shards: [Mutex<LruCache<SessionId, Session>>; SHARDS],
+    shards: [Mutex<Shard>; SHARDS],
     /// The maximum number of sessions in a part.
     shard_max: usize,
     pub(super) counts: Counts,
@@ -63,20 +71,29 @@ impl Cache {
         }
     }
 
-    /// Keeps a session. The one that was not used for the longest time makes room.
-    pub(super) fn put(&self, id: SessionId, session: Session) {
+    /// Keeps a session, and wipes old ones that nobody used. The one that was not used for the
+    /// longest time makes room.
+    pub(super) fn put(&self, id: SessionId, session: Session, now: Instant) {
         let mut shard = self.shard(&id).lock().unwrap_or_else(PoisonError::into_inner);
-        shard.put(id, session);
+        while shard.peek_lru().is_some_and(|(_, (_, kept))| now.duration_since(*kept) > LIFETIME) {
+            shard.pop_lru();
+        }
+        shard.put(id, (session, now));
         if shard.len() > self.shard_max {
             shard.pop_lru();
             count(&self.counts.evicted);
         }
     }
 
-    /// Returns a session, which then is the one last used of its part.
-    pub(super) fn find(&self, id: &SessionId) -> Option<Session> {
+    /// Returns a session, which then is the one last used of its part. Wipes it if it is too old.
+    pub(super) fn find(&self, id: &SessionId, now: Instant) -> Option<Session> {
         let mut shard = self.shard(id).lock().unwrap_or_else(PoisonError::into_inner);
-        shard.get(id).cloned()
+        let (session, kept) = shard.get(id)?;
+        if now.duration_since(*kept) <= LIFETIME {
+            return Some(Arc::clone(session));
+        }
+        shard.pop(id);
+        None
     }
 
     pub(super) fn contains(&self, id: &SessionId) -> bool {
@@ -87,7 +104,7 @@ impl Cache {
         self.shard(id).lock().unwrap_or_else(PoisonError::into_inner).pop(id);
     }
 
-    fn shard(&self, id: &SessionId) -> &Mutex<LruCache<SessionId, Session>> {
+    fn shard(&self, id: &SessionId) -> &Mutex<Shard> {
         // a random byte of each ID
         &self.shards[usize::from(id[super::identifier::NAME_BYTES]) % SHARDS]
     }
@@ -131,25 +148,32 @@ mod tests {
 
     #[test]
     fn the_session_that_was_not_used_longest_makes_room() {
-        let cache = Cache::new(2 * SHARDS);
+        let (cache, now) = (Cache::new(2 * SHARDS), Instant::now());
         // all in one part
         let id = |last: u8| {
             let mut id = [0; 32];
             id[31] = last;
             id
         };
-        cache.put(id(1), session("1"));
-        cache.put(id(2), session("2"));
-        assert!(cache.find(&id(1)).is_some());
+        cache.put(id(1), session("1"), now);
+        cache.put(id(2), session("2"), now);
+        assert!(cache.find(&id(1), now).is_some());
         assert!(cache.contains(&id(2)), "which does not use it");
-        cache.put(id(3), session("3"));
-        assert!(cache.find(&id(2)).is_none());
-        assert_eq!(cache.find(&id(1)), Some(session("1")));
-        assert_eq!(cache.find(&id(3)), Some(session("3")));
+        cache.put(id(3), session("3"), now);
+        assert!(cache.find(&id(2), now).is_none());
+        assert_eq!(cache.find(&id(1), now), Some(session("1")));
+        assert_eq!(cache.find(&id(3), now), Some(session("3")));
         cache.remove(&id(3));
         assert!(!cache.contains(&id(3)));
         let counters = cache.counters(false);
         assert_eq!((counters.sessions, counters.evicted), (1, 1));
+
+        let later = now + LIFETIME + Duration::from_secs(1);
+        assert_eq!(cache.find(&id(1), later), None, "it is too old");
+        assert!(!cache.contains(&id(1)), "and is forgotten");
+        cache.put(id(4), session("4"), now);
+        cache.put(id(5), session("5"), later);
+        assert!(!cache.contains(&id(4)) && cache.contains(&id(5)));
     }
 
     #[test]
@@ -158,7 +182,7 @@ mod tests {
         for _ in 0..1000 {
             let mut id = [0; 32];
             openssl::rand::rand_bytes(&mut id).unwrap();
-            cache.put(id, session("x"));
+            cache.put(id, session("x"), Instant::now());
         }
         let counters = cache.counters(false);
         assert!((80..=112).contains(&counters.sessions), "{counters:?}");

@@ -302,7 +302,7 @@ impl Remote {
                 let opened = maker(&self.tickets, &id).and_then(|key| open(&key, &id, sealed));
                 match opened {
                     Some(session) => {
-                        self.cache.put(id, Arc::new(session));
+                        self.cache.put(id, Arc::new(session), Instant::now());
                         count(&counts.redis_found);
                     }
                     None => count(&counts.redis_unreadable),

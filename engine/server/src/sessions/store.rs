@@ -102,21 +102,21 @@ impl Store {
         {
             remote.store(&key, &id, &der, session.timeout());
         }
-        self.cache.put(id, Arc::new(der));
+        self.cache.put(id, Arc::new(der), Instant::now());
         count(&self.cache.counts.stored);
     }
 
     fn find(&self, id: &[u8]) -> Option<SslSession> {
         let id = id.try_into().ok()?;
-        if let Some(der) = self.cache.find(&id) {
-            count(&self.cache.counts.found);
-            return SslSession::from_der(&der).ok();
-        }
-        // IDs of other servers and random ones say nothing about this cache
-        if identifier::maker(&self.tickets, &id).is_some() {
+        // A session ends with its key. IDs of other servers and random ones say nothing about this
+        // cache.
+        identifier::maker(&self.tickets, &id)?;
+        let Some(der) = self.cache.find(&id, Instant::now()) else {
             count(&self.cache.counts.absent);
-        }
-        None
+            return None;
+        };
+        count(&self.cache.counts.found);
+        SslSession::from_der(&der).ok()
     }
 
     /// Forgets the session of a connection that has broken a rule of TLS (RFC 5246 §7.2.2).
