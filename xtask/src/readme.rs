@@ -114,7 +114,7 @@ fn crate_page(file: &File) -> Option<Generated> {
     })
 }
 
-/// Removes the brackets of [`item`] and [`item`](path), and keeps other links.
+/// Removes the brackets and the targets of links whose text is code, and keeps other links.
 fn without_links(text: &str) -> String {
     let mut parts = text.split("[`");
     let mut result = parts.next().unwrap_or_default().to_owned();
