@@ -45,7 +45,10 @@ pub(super) fn record<'w>(
 
 fn fetch(cipher: Cipher, source: Source<'_>) -> Result<EvpCipher, ErrorStack> {
     // RC4 is in a provider of its own, which the server's query excludes.
-    let query = source.query.to_str().ok().filter(|_| !matches!(cipher, Cipher::Rc4(_)));
+    let query = match cipher {
+        Cipher::Rc4(_) => Some("provider=legacy"),
+        _ => source.query.to_str().ok(),
+    };
     EvpCipher::fetch(Some(source.library), cipher_name(cipher), query)
 }
 

@@ -348,7 +348,7 @@ mod tests {
         assert_eq!((options.table, options.lineup.batch), (Some(Table::Pkeu), 4));
         assert_eq!((options.seconds, options.bits.len()), (Some(0.5), 0));
         let options = speed("");
-        assert_eq!(options.lineup.against, [Against::Openssl, Against::AwsLc]);
+        assert_eq!(options.lineup.against, [Against::Openssl, Against::AwsLc, Against::Ring]);
         assert_eq!((options.lineup.batch, options.bits.len()), (8, 0));
     }
 }
