@@ -1,6 +1,6 @@
 //! Human-readable names of subjects.
 
-use tollgate_record::{Key, Protocol, Record, Service, Subject, Topic};
+use tollgate_record::{Key, Operation, Protocol, Record, Service, Subject, Topic};
 
 use tollgate_record::vocabulary::{
     AUTHENTICATION, BATCH, BY, BYTES, CHAIN, EXPONENT, FULL, GROUP, PART_KEY_EXCHANGE,
@@ -44,6 +44,10 @@ pub(crate) fn key(key: &Key) -> String {
 pub(crate) fn operation(subject: &Subject) -> String {
     let mark = if is_insecure(subject) { "!" } else { "" };
     let (name, operation) = match subject.topic() {
+        // short, for the column; the table explains it
+        Topic::Operation { key: of, operation: Operation::VerifyOnce } => {
+            (key(of), "once".to_owned())
+        }
         Topic::Operation { key: of, operation } | Topic::Queue { key: of, operation } => {
             (key(of), operation.to_string())
         }

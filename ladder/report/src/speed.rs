@@ -1,6 +1,6 @@
 //! The table of RSA operations of Tollgate and the libraries, measured in the same run.
 
-use tollgate_record::{Area, Estimate, Quantity, Record, Subject, Topic, Unit};
+use tollgate_record::{Area, Estimate, Operation, Quantity, Record, Subject, Topic, Unit};
 
 use crate::grid::{Column, fitting};
 use crate::lookup::Origin::{Measured, Predicted};
@@ -45,6 +45,11 @@ pub fn table(records: &[Record]) -> String {
     let explains = |quantity: Quantity| records.iter().any(|record| record.quantity == quantity);
     if subjects.iter().any(|subject| subject.parameter(BATCH).is_some()) {
         notes.push("xN: N operations in one call, all lanes full; figures are per operation");
+    }
+    let is_once =
+        |topic: &Topic| matches!(topic, Topic::Operation { operation: Operation::VerifyOnce, .. });
+    if subjects.iter().any(|subject| is_once(subject.topic())) {
+        notes.push("once: a public key is read from DER, verifies one signature, and is dropped");
     }
     if explains(TIMES_AS_FAST) {
         notes.push(
