@@ -68,7 +68,8 @@ impl fmt::Display for Event {
                     Cause::SelfTest => "its self test failed",
                 },
                 match cause {
-                    Cause::Exchange => "test it with judge (docs/own-unit.md) and repair it",
+                    Cause::Exchange =>
+                        "test it with judge (docs/own-unit.md of tollgate-queue) and repair it",
                     Cause::Panic => "report the panic's message",
                     Cause::Check | Cause::SelfTest => "test this machine's memory and processor",
                 }
