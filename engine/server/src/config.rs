@@ -9,6 +9,8 @@ use crate::certificate::Certificate;
 use crate::error::{Error, Misuse, WORKERS_MAX};
 use crate::identities::Identities;
 use crate::kinds::{Engine, KeyKind};
+use crate::listener::Listen;
+use crate::log::LogFormat;
 use crate::notice::Notify;
 use crate::proxy::Proxy;
 use crate::sessions::Sessions;
@@ -42,8 +44,8 @@ impl FromStr for Resumption {
 /// and a self-signed RSA-2048 certificate.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// The address to listen on; port 0 chooses a free port.
-    pub address: SocketAddr,
+    /// The address to listen on.
+    pub address: Listen,
     /// Several processes of the same user may listen on [`address`](Self::address): the kernel
     /// distributes connections among them. Otherwise a port in use is an error.
     pub shared_port: bool,
@@ -96,14 +98,19 @@ pub struct Config {
     pub proxy: Option<Proxy>,
     /// The access log to append to, if any.
     pub access_log: Option<PathBuf>,
+    /// The format of the access log.
+    pub log_format: LogFormat,
     /// Passes connections on to another address, or closes them, while the load is high.
     pub spill: Option<Spill>,
     /// Address of a second listener, with plain HTTP, that answers `/metrics`. Give it an address
     /// that only the site's own machines reach.
-    pub metrics: Option<SocketAddr>,
+    pub metrics: Option<Listen>,
     /// Address of a listener with plain HTTP that redirects each request to `https:` and the port
     /// of [`address`](Self::address).
-    pub redirect: Option<SocketAddr>,
+    pub redirect: Option<Listen>,
+    /// The program should call [`confine`](crate::confine()) once the server has started. The server
+    /// does not do so itself, because its process may have more to do.
+    pub seccomp: bool,
     /// Bounds and time limits.
     pub limits: Limits,
     /// Receives notices of the running server.
@@ -113,7 +120,7 @@ pub struct Config {
 impl Default for Config {
     fn default() -> Self {
         Self {
-            address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)).into(),
             shared_port: false,
             workers: 1,
             pin: None,
@@ -134,9 +141,11 @@ impl Default for Config {
             root: None,
             proxy: None,
             access_log: None,
+            log_format: LogFormat::Json,
             metrics: None,
             redirect: None,
             spill: None,
+            seccomp: false,
             limits: Limits::default(),
             notify: Notify::default(),
         }
@@ -228,7 +237,7 @@ impl Config {
             proxy.check()?;
         }
         if let Some(spill) = &self.spill {
-            spill.check(self.address)?;
+            spill.check(&self.address)?;
         }
         self.limits.check()
     }

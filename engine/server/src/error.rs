@@ -10,6 +10,7 @@ use openssl::error::ErrorStack;
 use rustix::io::Errno;
 
 use crate::kinds::{Engine, KeyKind};
+use crate::listener::Listen;
 use crate::suite::Suite;
 
 /// The maximum number of worker threads in one server.
@@ -156,7 +157,7 @@ pub enum Unavailable {
     /// The address cannot be listened on.
     Listen {
         /// The configured address.
-        address: SocketAddr,
+        at: Listen,
         /// The cause.
         why: io::Error,
     },
@@ -389,9 +390,10 @@ impl fmt::Display for Unavailable {
                 path.display(),
                 remedy_for_path(why)
             ),
-            Self::Listen { address, why } => {
+            Self::Listen { at: Listen::At(address), why } => {
                 write!(f, "cannot listen on {address}: {}", listening(*address, why))
             }
+            Self::Listen { at, why } => write!(f, "cannot listen on {at}: {why}"),
             Self::OpenSsl { doing, why } => write!(
                 f,
                 "OpenSSL failed {doing}: {why}: \

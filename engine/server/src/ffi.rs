@@ -4,6 +4,8 @@
 
 use core::ffi::{CStr, c_char, c_int, c_long, c_uchar, c_uint, c_void};
 use core::ptr;
+use std::io;
+use std::os::fd::{BorrowedFd, OwnedFd, RawFd};
 
 use foreign_types::{ForeignType, ForeignTypeRef};
 use openssl::error::ErrorStack;
@@ -261,4 +263,11 @@ pub(crate) fn negotiated_group(ssl: &SslRef) -> Option<c_int> {
         return None;
     }
     c_int::try_from(nid).ok()
+}
+
+/// Duplicates a descriptor that this process has inherited and never closes.
+pub(crate) fn duplicate(inherited: RawFd) -> io::Result<OwnedFd> {
+    // SAFETY: the descriptor is open, and nothing in this process closes it.
+    let borrowed = unsafe { BorrowedFd::borrow_raw(inherited) };
+    borrowed.try_clone_to_owned()
 }

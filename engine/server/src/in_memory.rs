@@ -72,7 +72,7 @@ impl Worker {
         let acceptor = Arc::new(setup.acceptor(&identities, &store, handshakes)?);
         let Setup { config, shared, .. } = setup;
         let kind = identities.default().kind;
-        let (writer, to) = start_log(&config, kind, config.address, &shared)?.unzip();
+        let (writer, to) = start_log(&config, kind, config.address.to_string(), &shared)?.unzip();
         let journal = Journal::new(to, Arc::clone(shared.log()));
         let mut cx = Context::new(0, config.limits, shared, Arc::clone(&acceptor), store);
         cx.journal = journal;

@@ -44,6 +44,7 @@
 mod addresses;
 mod certificate;
 mod config;
+mod confine;
 mod connection;
 mod counters;
 mod engine;
@@ -77,12 +78,14 @@ mod workers;
 
 pub use certificate::Certificate;
 pub use config::{Config, Limits, Resumption};
+pub use confine::confine;
 pub use counters::{Counters, Signer, SignerOperations};
 pub use error::{BACKENDS_MAX, Error, Misuse, Rejected, SESSIONS_MAX, Unavailable, WORKERS_MAX};
 pub use failure::{End, Failure};
 pub use http::{BODY_BYTES_MAX, BODY_PERIOD};
 pub use issued::Issued;
 pub use kinds::{Engine, KeyKind};
+pub use listener::Listen;
 pub use notice::{Notice, Notify};
 pub use proxy::{BackendCounters, HealthCheck, Proxy};
 pub use server::{Report, Running, Server};

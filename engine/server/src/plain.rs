@@ -19,7 +19,7 @@ use slab::Slab;
 
 use crate::error::{Error, Unavailable};
 use crate::http::{Body, Date, Head, Parsed, Response, Status, host, parse};
-use crate::listener::listen;
+use crate::listener::Listen;
 use crate::shared::Shared;
 
 const LISTENER: Token = Token(usize::MAX - 1);
@@ -56,13 +56,9 @@ pub(crate) struct PlainHttp {
 
 impl PlainHttp {
     /// Answers at this address.
-    pub(crate) fn start(
-        address: SocketAddr,
-        pages: Pages,
-        shared: &Arc<Shared>,
-    ) -> Result<Self, Error> {
-        let refuse = |why| Error::from(Unavailable::Listen { address, why });
-        let (address, mut sockets) = listen(address, 1, false).map_err(refuse)?;
+    pub(crate) fn start(at: &Listen, pages: Pages, shared: &Arc<Shared>) -> Result<Self, Error> {
+        let refuse = |why| Error::from(Unavailable::Listen { at: at.clone(), why });
+        let (address, mut sockets) = at.open(1, false).map_err(refuse)?;
         let socket = sockets.pop().expect("one was asked for");
         let mut listener = TcpListener::from_std(socket.into());
         let failed = || Unavailable::system("an event queue");

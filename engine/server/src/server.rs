@@ -12,7 +12,7 @@ use crate::config::Config;
 use crate::counters::Counters;
 use crate::error::{Error, Unavailable, WAIT_MAX};
 use crate::kinds::KeyKind;
-use crate::listener::listen;
+use crate::listener::Listen;
 use crate::log::Writer;
 use crate::plain::{Pages, PlainHttp};
 use crate::proxy::Checker;
@@ -40,9 +40,9 @@ impl Server {
         let identities = setup.identities.newest();
         let certificate_pem = identities.default().chain_pem()?;
         setup.check(&identities)?;
-        let refuse = |why| Unavailable::Listen { address: config.address, why };
+        let refuse = |why| Unavailable::Listen { at: config.address.clone(), why };
         let (address, sockets) =
-            listen(config.address, config.workers, config.shared_port).map_err(refuse)?;
+            config.address.open(config.workers, config.shared_port).map_err(refuse)?;
         let mut workers = Workers::default();
         let (ready_to, ready) = mpsc::channel();
         for (index, socket) in sockets.into_iter().enumerate() {
@@ -50,11 +50,11 @@ impl Server {
         }
         drop(ready_to);
         workers.wait_until_ready(&ready)?;
-        let plain = |at: Option<SocketAddr>, pages| {
-            at.map(|at| PlainHttp::start(at, pages, &setup.shared)).transpose()
+        let plain = |at: &Option<Listen>, pages| {
+            at.as_ref().map(|at| PlainHttp::start(at, pages, &setup.shared)).transpose()
         };
-        let metrics = plain(config.metrics, Pages::Metrics)?;
-        let redirect = plain(config.redirect, Pages::Redirect(address.port()))?;
+        let metrics = plain(&config.metrics, Pages::Metrics)?;
+        let redirect = plain(&config.redirect, Pages::Redirect(address.port()))?;
         let checker = checker(&setup)?;
         let writer = workers.begin(&setup, address)?;
         Ok(Running {

@@ -49,7 +49,7 @@ impl Shared {
             engine: config.engine,
             key,
             root,
-            log: Arc::new(LogState::new(Arc::clone(&notices))),
+            log: Arc::new(LogState::new(config.log_format, Arc::clone(&notices))),
             notices,
             backends: Arc::new(backends.unwrap_or_default()),
             addresses: per_address.map(|max| Arc::new(Addresses::new(max))),

@@ -14,6 +14,8 @@ use crate::certificate::{Certificate, read};
 use crate::config::{Config, Limits, Resumption};
 use crate::error::{Error, Misuse, Rejected};
 use crate::kinds::Engine;
+use crate::listener::Listen;
+use crate::log::LogFormat;
 use crate::proxy::{HealthCheck, Proxy};
 use crate::sessions::{Redis, Sessions};
 use crate::spill::Spill;
@@ -21,8 +23,8 @@ use crate::suite::{Group, Protocol, Suite};
 
 impl Config {
     /// Reads the settings from a TOML file. Paths in it start from the file's folder. Settings that
-    /// are not in the file have the defaults of [`Config`], except for three: one worker for each
-    /// core of this process, Tollgate's engine, and HTTP/2.
+    /// are not in the file have the defaults of [`Config`], except for four: one worker for each
+    /// core of this process, Tollgate's engine, HTTP/2, and the filter of system calls.
     ///
     /// # Errors
     ///
@@ -67,7 +69,7 @@ fn line_of(text: &str, setting: &str) -> Option<usize> {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Site {
-    address: SocketAddr,
+    address: Named<Listen>,
     access_log: Option<PathBuf>,
     #[serde(default)]
     allow_rsa_kx: bool,
@@ -78,14 +80,16 @@ struct Site {
     groups: Option<Vec<Named<Group>>>,
     http2: Option<bool>,
     limits: Option<SiteLimits>,
-    metrics: Option<SocketAddr>,
+    log_format: Option<Named<LogFormat>>,
+    metrics: Option<Named<Listen>>,
     protocols: Option<Vec<Named<Protocol>>>,
     proxy: Option<SiteProxy>,
     #[serde(default)]
     proxy_protocol: bool,
-    redirect: Option<SocketAddr>,
+    redirect: Option<Named<Listen>>,
     resumption: Option<Named<Resumption>>,
     root: Option<PathBuf>,
+    seccomp: Option<bool>,
     sessions: Option<SiteSessions>,
     #[serde(default)]
     shared_port: bool,
@@ -201,7 +205,7 @@ impl Site {
             read("the trust anchors of clients", &folder.join(path)).map(|pem| pem.to_vec())
         });
         Ok(Config {
-            address: self.address,
+            address: self.address.0,
             shared_port: self.shared_port,
             workers: self.workers.unwrap_or_else(cores),
             pin: self.cores,
@@ -221,8 +225,10 @@ impl Site {
             root: self.root.map(|path| folder.join(path)),
             proxy: self.proxy.map(SiteProxy::into_proxy),
             access_log: self.access_log.map(|path| folder.join(path)),
-            metrics: self.metrics,
-            redirect: self.redirect,
+            log_format: self.log_format.map_or(base.log_format, |Named(format)| format),
+            metrics: self.metrics.map(|Named(listen)| listen),
+            redirect: self.redirect.map(|Named(listen)| listen),
+            seccomp: self.seccomp.unwrap_or(true),
             spill: self.spill.map(SiteSpill::into_spill),
             limits: self.limits.map_or(base.limits, SiteLimits::into_limits),
             ..base

@@ -13,6 +13,7 @@ use slab::Slab;
 
 use crate::addresses::Counted;
 use crate::error::Misuse;
+use crate::listener::Listen;
 
 /// When a worker takes no new connections of its own, and what becomes of them.
 ///
@@ -52,12 +53,14 @@ impl Default for Spill {
 }
 
 impl Spill {
-    pub(crate) fn check(&self, own: SocketAddr) -> Result<(), Misuse> {
+    pub(crate) fn check(&self, own: &Listen) -> Result<(), Misuse> {
         if self.handshakes.is_none() && self.connections.is_none() && self.turn.is_none() {
             return Err(Misuse::SpillWithoutLimit);
         }
-        if self.to == Some(own) {
-            return Err(Misuse::SpillToItself(own));
+        if let Some(to) = self.to
+            && *own == Listen::At(to)
+        {
+            return Err(Misuse::SpillToItself(to));
         }
         let numbers = [
             ("spill.handshakes", self.handshakes),

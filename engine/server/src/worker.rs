@@ -307,7 +307,7 @@ impl Worker {
             Ok(opened) => opened,
             Err(failure) => {
                 cx.tally().connections_closed.add(1);
-                return failed_to_open(number, failure, cx);
+                return failed_to_open(number, client, failure, cx);
             }
         };
         let key = entry.key();

@@ -79,7 +79,7 @@ impl Workers {
     ) -> Result<Option<Writer>, Error> {
         let shared = &setup.shared;
         let kind = setup.identities.newest().default().kind;
-        let log = start_log(&setup.config, kind, address, shared)?;
+        let log = start_log(&setup.config, kind, address.to_string(), shared)?;
         let (writer, to) = log.unzip();
         for sender in self.journals.drain(..) {
             // Fails if the worker has ended, which `join` reports.
@@ -131,13 +131,13 @@ impl Drop for Workers {
 pub(crate) fn start_log(
     config: &Config,
     key: KeyKind,
-    address: SocketAddr,
+    address: String,
     shared: &Shared,
 ) -> Result<Option<(Writer, Batches)>, Error> {
     let start = StartLine {
         time_us: now_us(),
         schema: SCHEMA,
-        address: address.to_string(),
+        address,
         engine: config.engine.name().to_owned(),
         provider: config.engine.provider().to_owned(),
         key: key.to_string(),

@@ -47,7 +47,10 @@ pub(super) struct Answered {
     /// The request's number within its connection, from one.
     number: u64,
     pub(super) method: Cow<'static, str>,
-    pub(super) target: Cow<'static, str>,
+    target: Cow<'static, str>,
+    http: Option<&'static str>,
+    referer: Option<String>,
+    user_agent: Option<String>,
     /// The status; 0 until the response has begun.
     pub(super) status: u16,
     /// The number of bytes of the body that were sent.
@@ -57,8 +60,30 @@ pub(super) struct Answered {
 
 impl Answered {
     /// The request begins now: the turn may have begun with a handshake.
-    pub(super) fn new(number: u64, method: Cow<'static, str>, target: Cow<'static, str>) -> Self {
-        Self { number, method, target, status: 0, bytes: 0, begun: Instant::now() }
+    pub(super) fn new(number: u64, request: Request) -> Self {
+        Self {
+            method: request.method,
+            target: loggable(&request.target).into(),
+            http: Some(request.http),
+            referer: request.referer,
+            user_agent: request.user_agent,
+            ..Self::refused(number)
+        }
+    }
+
+    /// Input that is not a request.
+    pub(super) fn refused(number: u64) -> Self {
+        Self {
+            number,
+            method: "-".into(),
+            target: "-".into(),
+            http: None,
+            referer: None,
+            user_agent: None,
+            status: 0,
+            bytes: 0,
+            begun: Instant::now(),
+        }
     }
 }
 
@@ -140,19 +165,16 @@ impl<S: Transport> Connection<S> {
             None => Response::to(&request, cx.shared.root(), || cx.shared.metrics()),
         };
         let keep_alive = request.keep_alive && !ends_here && cx.draining.is_none();
-        let answered = Answered::new(
-            self.exchange.next_number(),
-            request.method,
-            loggable(&request.target).into(),
-        );
-        self.begin(answered, keep_alive, request.old, response, cx)
+        let is_old = request.is_old();
+        let answered = Answered::new(self.exchange.next_number(), request);
+        self.begin(answered, keep_alive, is_old, response, cx)
     }
 
     /// Answers input that is not a request; input after it cannot be parsed.
     fn refuse(&mut self, status: Status, cx: &mut Context) -> Step {
         self.exchange.inbox.clear();
         let number = self.exchange.next_number();
-        let answered = Answered::new(number, "-".into(), "-".into());
+        let answered = Answered::refused(number);
         self.begin(answered, false, false, Response::refusal(status), cx)
     }
 
@@ -282,6 +304,7 @@ impl<S: Transport> Connection<S> {
         Line::Request(RequestLine {
             time_us: now_us(),
             connection: self.number,
+            client: self.client,
             request: answered.number,
             protocol: session.protocol.into(),
             suite: session.suite.into(),
@@ -289,6 +312,9 @@ impl<S: Transport> Connection<S> {
             resumed: session.resumed,
             method: answered.method,
             target: answered.target,
+            http: answered.http.map(Cow::Borrowed),
+            referer: answered.referer.map(Cow::Owned),
+            user_agent: answered.user_agent.map(Cow::Owned),
             status: answered.status,
             bytes: answered.bytes,
             complete,
@@ -298,7 +324,7 @@ impl<S: Transport> Connection<S> {
 }
 
 /// Returns a target without its query, cut to the maximum length in a log line.
-pub(super) fn loggable(target: &str) -> String {
+fn loggable(target: &str) -> String {
     let path = target.split('?').next().unwrap_or_default();
     let ends = path.char_indices().map(|(at, letter)| at + letter.len_utf8());
     let end = ends.take_while(|end| *end <= TARGET_BYTES_MAX).last();

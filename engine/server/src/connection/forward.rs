@@ -6,7 +6,7 @@
 
 use openssl::ssl::ErrorCode;
 
-use super::exchange::{Answered, loggable};
+use super::exchange::Answered;
 use super::relay::{Pending, Relay};
 use super::{Connection, Context, Phase, Step, Transport};
 use crate::failure::{Broken, End};
@@ -52,11 +52,11 @@ impl<S: Transport> Connection<S> {
         relay.has_whole_request = request.body.is_complete();
         let number = self.exchange.next_number();
         let forward = Forward {
-            answered: Answered::new(number, request.method, loggable(&request.target).into()),
             keep_alive: request.keep_alive,
-            old: request.old,
+            old: request.is_old(),
             relay,
-            request_body: request.body,
+            request_body: request.body.clone(),
+            answered: Answered::new(number, request),
             down: Pending::default(),
             head_left: 0,
         };

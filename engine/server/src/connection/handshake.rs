@@ -1,5 +1,6 @@
 //! The first phase: the handshake and its result.
 
+use core::net::IpAddr;
 use core::time::Duration;
 use std::borrow::Cow;
 use std::time::Instant;
@@ -108,25 +109,26 @@ impl<S: Transport> Connection<S> {
 
     fn handshake_line(&self, outcome: Outcome) -> HandshakeLine {
         // `cx.now` is not used here, because it was read before the private-key operation.
-        line(self.number, outcome, Instant::now().duration_since(self.opened))
+        line(self.number, self.client, outcome, Instant::now().duration_since(self.opened))
     }
 }
 
 /// Counts and logs a connection that was closed at once.
-pub(crate) fn failed_to_open(number: u64, failure: Failure, cx: &mut Context) {
+pub(crate) fn failed_to_open(number: u64, client: IpAddr, failure: Failure, cx: &mut Context) {
     cx.tally().handshakes_failed[failure as usize].add(1);
     cx.journal.push(cx.now, || {
         Line::Handshake(HandshakeLine {
             reason: Some(failure.word().into()),
-            ..line(number, Outcome::Failed, Duration::ZERO)
+            ..line(number, client, Outcome::Failed, Duration::ZERO)
         })
     });
 }
 
-fn line(connection: u64, outcome: Outcome, took: Duration) -> HandshakeLine {
+fn line(connection: u64, client: IpAddr, outcome: Outcome, took: Duration) -> HandshakeLine {
     HandshakeLine {
         time_us: now_us(),
         connection,
+        client,
         outcome,
         protocol: None,
         suite: None,

@@ -5,8 +5,17 @@ use httparse::Header;
 /// The maximum number of header fields in a head.
 pub(super) const FIELDS_MAX: usize = 64;
 
+/// The longest value of a field in the access log, in bytes.
+const LOGGED_BYTES_MAX: usize = 256;
+
 pub(super) fn is(field: &Header<'_>, name: &str) -> bool {
     field.name.eq_ignore_ascii_case(name)
+}
+
+/// Returns the value of a field for the access log: its first 256 bytes, with replacement characters
+/// for what is not UTF-8.
+pub(super) fn loggable(value: &[u8]) -> String {
+    String::from_utf8_lossy(&value[..value.len().min(LOGGED_BYTES_MAX)]).into_owned()
 }
 
 /// Returns the options of the `Connection` fields.

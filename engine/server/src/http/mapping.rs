@@ -14,7 +14,7 @@ use http::{Method, Response as Head, StatusCode};
 use httparse::{EMPTY_HEADER, Header};
 
 use super::date::Date;
-use super::fields::{FIELDS_MAX, options};
+use super::fields::{FIELDS_MAX, loggable, options};
 use super::framing::Framing;
 use super::heads::{OF_THE_CONNECTION, OF_THE_PROXY};
 use super::request::{Request, Status};
@@ -66,6 +66,7 @@ pub(crate) fn map_request(
     if head.len() > head_bytes_max {
         return Err(Status::FieldsTooLarge);
     }
+    let field = |name: &HeaderName| parts.headers.get(name).map(|value| loggable(value.as_bytes()));
     let request = Request {
         method: match method {
             "GET" => Cow::Borrowed("GET"),
@@ -74,7 +75,9 @@ pub(crate) fn map_request(
         },
         target: target.to_owned(),
         keep_alive: true,
-        old: false,
+        http: "2",
+        referer: field(&header::REFERER),
+        user_agent: field(&header::USER_AGENT),
         body,
         expects: false,
         upgrades: false,

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use httparse::{EMPTY_HEADER, Header};
 
-use super::fields::{FIELDS_MAX, is, options, wants_upgrade};
+use super::fields::{FIELDS_MAX, is, loggable, options, wants_upgrade};
 use super::framing::Framing;
 
 /// The statuses that this server uses, RFC 9110 §15.
@@ -57,8 +57,11 @@ pub(crate) struct Request {
     pub(crate) target: String,
     /// The client wants to keep the connection open.
     pub(crate) keep_alive: bool,
-    /// The request uses HTTP/1.0, where both sides must ask to keep the connection open.
-    pub(crate) old: bool,
+    /// The version of HTTP: 1.0, 1.1 or 2.
+    pub(crate) http: &'static str,
+    /// The page that led to this request, and the client's program, for the access log.
+    pub(crate) referer: Option<String>,
+    pub(crate) user_agent: Option<String>,
     /// The body. The server skips it, or passes it on.
     pub(crate) body: Framing,
     /// The client waits for "100 Continue" before it sends the body.
@@ -67,6 +70,14 @@ pub(crate) struct Request {
     pub(crate) upgrades: bool,
     /// Length of the head.
     pub(crate) head_bytes: usize,
+}
+
+impl Request {
+    /// Returns whether the request uses HTTP/1.0, where both sides must ask to keep the connection
+    /// open.
+    pub(crate) fn is_old(&self) -> bool {
+        self.http == "1.0"
+    }
 }
 
 /// The result of parsing the bytes received so far.
@@ -123,11 +134,15 @@ fn complete(head: &httparse::Request<'_, '_>, head_bytes: usize) -> Result<Reque
         return Err(Status::BadRequest); // RFC 9112 §6.1
     }
     let upgrades = wants_upgrade(head.headers);
+    let field =
+        |name| head.headers.iter().find(|field| is(field, name)).map(|field| loggable(field.value));
     Ok(Request {
         method,
         target,
         keep_alive,
-        old: version == 0,
+        http: if version == 0 { "1.0" } else { "1.1" },
+        referer: field("referer"),
+        user_agent: field("user-agent"),
         body,
         expects,
         upgrades,

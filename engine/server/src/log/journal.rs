@@ -41,7 +41,11 @@ impl Journal {
             self.state.lose(1);
             return;
         }
-        self.batch.push(make());
+        let line = make();
+        if !self.state.format().has(&line) {
+            return;
+        }
+        self.batch.push(line);
         self.since.get_or_insert(now);
         // If the queue is full, tries again after another batch of lines, not for each line.
         if self.batch.len().is_multiple_of(BATCH_LINES) {

@@ -1,11 +1,12 @@
 //! The lines of the access log.
 
+use core::net::IpAddr;
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
 /// The version of the format that this program writes, and the only one that it reads.
-pub const SCHEMA: u64 = 1;
+pub const SCHEMA: u64 = 2;
 
 /// One line of the access log; `docs/access-log.md` says what each field means.
 ///
@@ -45,6 +46,8 @@ pub struct HandshakeLine {
     pub time_us: u64,
     /// The connection's number.
     pub connection: u64,
+    /// The client's address.
+    pub client: IpAddr,
     /// The outcome of the handshake.
     pub outcome: Outcome,
     /// "TLSv1.2" or "TLSv1.3"; absent if it failed.
@@ -74,6 +77,8 @@ pub struct RequestLine {
     pub time_us: u64,
     /// The connection's number.
     pub connection: u64,
+    /// The client's address.
+    pub client: IpAddr,
     /// The request's number within its connection, from one.
     pub request: u64,
     /// The connection's protocol.
@@ -89,6 +94,15 @@ pub struct RequestLine {
     pub method: Cow<'static, str>,
     /// The target without its query, at most 256 bytes; "-" if the input was not a request.
     pub target: Cow<'static, str>,
+    /// The version of HTTP: "1.0", "1.1" or "2"; absent if the input was not a request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub http: Option<Cow<'static, str>>,
+    /// The page that led to the request, at most 256 bytes, if the client names one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub referer: Option<Cow<'static, str>>,
+    /// The client's program, at most 256 bytes, if the client names it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user_agent: Option<Cow<'static, str>>,
     /// The status of the response.
     pub status: u16,
     /// The number of bytes of the response's body that were sent.

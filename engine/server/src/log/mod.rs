@@ -1,8 +1,9 @@
-//! The access log: one line of JSON per handshake and per request. Load generators
-//! are checked against it.
+//! The access log: one line of JSON per handshake and per request. Load generators are checked
+//! against it. For programs that read logs of other servers, there is a second format.
 //!
-//! The format is described in `docs/access-log.md`. [`read()`] reads it back.
+//! `docs/access-log.md` describes the formats. [`read()`] reads JSON back.
 
+mod format;
 mod journal;
 mod line;
 mod read;
@@ -11,6 +12,7 @@ mod writer;
 use core::time::Duration;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+pub use format::LogFormat;
 pub(crate) use journal::Journal;
 pub use line::{HandshakeLine, Line, LostLine, Outcome, RequestLine, SCHEMA, StartLine, StopLine};
 pub use read::{Problem, ReadError, Reader, read};

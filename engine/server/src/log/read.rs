@@ -117,6 +117,7 @@ impl core::error::Error for ReadError {}
 
 #[cfg(test)]
 mod tests {
+    use core::net::Ipv6Addr;
 
     use super::*;
     use crate::log::{HandshakeLine, LostLine, Outcome, StopLine};
@@ -125,6 +126,7 @@ mod tests {
         let failed = HandshakeLine {
             time_us: 1,
             connection: u64::MAX, // numbers keep all 64 bits
+            client: Ipv6Addr::LOCALHOST.into(),
             outcome: Outcome::Failed,
             protocol: None,
             suite: None,
@@ -157,11 +159,11 @@ mod tests {
         let field = text.replace("\"alert\":48", "\"alert\":48,\"mood\":\"fine\"");
         assert!(matches!(read(field.as_bytes()).unwrap_err().problem, Problem::NotALine(_)));
         let newer = concat!(
-            r#"{"event":"start","time_us":1,"schema":2,"address":"a","engine":"e","#,
+            r#"{"event":"start","time_us":1,"schema":3,"address":"a","engine":"e","#,
             r#""provider":"p","key":"k","workers":1,"openssl":"o"}"#,
         );
         let newer = read(format!("{newer}\n").as_bytes()).unwrap_err();
-        assert!(matches!(newer.problem, Problem::Schema(2)), "{newer}");
+        assert!(matches!(newer.problem, Problem::Schema(3)), "{newer}");
         let long = "x".repeat(40_000) + "\n";
         assert!(matches!(read(long.as_bytes()).unwrap_err().problem, Problem::CutShort));
     }

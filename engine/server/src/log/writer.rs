@@ -14,6 +14,7 @@ use std::time::Instant;
 
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
+use super::format::LogFormat;
 use super::line::{Line, LostLine, StartLine, StopLine};
 use super::now_us;
 use crate::error::{Error, Unavailable};
@@ -28,6 +29,7 @@ pub(crate) type Batches = SyncSender<Vec<Line>>;
 /// The counts of written and lost lines.
 #[derive(Debug)]
 pub(crate) struct LogState {
+    format: LogFormat,
     written: AtomicU64,
     lost: AtomicU64,
     /// The writer should open its file again.
@@ -36,13 +38,18 @@ pub(crate) struct LogState {
 }
 
 impl LogState {
-    pub(crate) const fn new(notices: Arc<Notices>) -> Self {
+    pub(crate) const fn new(format: LogFormat, notices: Arc<Notices>) -> Self {
         Self {
+            format,
             written: AtomicU64::new(0),
             lost: AtomicU64::new(0),
             reopens: AtomicBool::new(false),
             notices,
         }
+    }
+
+    pub(crate) const fn format(&self) -> LogFormat {
+        self.format
     }
 
     pub(crate) fn written(&self) -> u64 {
@@ -201,8 +208,7 @@ impl Out {
             self.text.push(b'\n');
         }
         for line in lines {
-            serde_json::to_writer(&mut self.text, line)?;
-            self.text.push(b'\n');
+            self.state.format.append(line, &mut self.text)?;
         }
         self.torn = true;
         self.file.write_all(&self.text)?;
@@ -224,7 +230,7 @@ mod tests {
         let said = Arc::new(Mutex::new(Vec::new()));
         let hear = Arc::clone(&said);
         let notify = Notify::new(move |notice| hear.lock().unwrap().push(notice.clone()));
-        let state = Arc::new(LogState::new(Arc::new(Notices::new(notify))));
+        let state = Arc::new(LogState::new(LogFormat::Json, Arc::new(Notices::new(notify))));
         let path = Path::new("/dev/full");
         let mut out = Out::open(path, Arc::clone(&state)).unwrap();
         let line = || Line::Lost(LostLine { time_us: 0, lines: 0 });

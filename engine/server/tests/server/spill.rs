@@ -158,7 +158,7 @@ fn settings_that_make_no_sense_are_refused() {
         (Spill { turn: Some(Duration::ZERO), ..at(None) }, Misuse::ZeroLimit("spill.turn")),
     ];
     for (spill, expected) in cases {
-        let config = Config { address: own, spill: Some(spill), ..Config::default() };
+        let config = Config { address: own.into(), spill: Some(spill), ..Config::default() };
         let why = Server::check(config).unwrap_err().to_string();
         assert_eq!(why, expected.to_string());
     }

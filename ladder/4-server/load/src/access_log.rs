@@ -18,7 +18,7 @@ use crate::referee::{Referee, Seen};
 const LINE_BYTES_MAX: usize = 64 * 1024;
 
 /// The version of Tollgate's log format.
-const SCHEMA: u64 = 1;
+const SCHEMA: u64 = 2;
 
 /// The counts of a log without lines.
 const NOTHING: Seen =
@@ -222,7 +222,7 @@ mod tests {
     #[test]
     fn only_complete_lines_after_the_mark_count() {
         let mut log = Log::new("lines");
-        log.write("{\"event\":\"start\",\"schema\":1}\n");
+        log.write("{\"event\":\"start\",\"schema\":2}\n");
         log.write(&format!("{HANDSHAKE}\n{REQUEST}\n"));
         let mut referee = AccessLog::open(&log.path).unwrap();
         referee.mark().unwrap();
@@ -291,8 +291,8 @@ mod tests {
     fn unusable_logs_are_errors() {
         for (name, text, why) in [
             ("lost", r#"{"event":"lost","time_us":1,"lines":7}"#, "dropped 7 lines"),
-            ("start", r#"{"event":"start","schema":1}"#, "restarted"),
-            ("newer", r#"{"event":"start","schema":2}"#, "version 2"),
+            ("start", r#"{"event":"start","schema":2}"#, "restarted"),
+            ("newer", r#"{"event":"start","schema":3}"#, "version 3"),
             ("other", "127.0.0.1 - - GET / 200", "not an access-log line"),
             ("long", &"x".repeat(LINE_BYTES_MAX + 1), "64 KiB"),
         ] {

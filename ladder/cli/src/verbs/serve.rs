@@ -13,8 +13,8 @@ use sd_notify::NotifyState;
 use tollgate_record::Nanos;
 use tollgate_report::text::wrapped;
 use tollgate_server::{
-    Certificate, Config, Counters, Engine, Group, KeyKind, Limits, Protocol, Report, Resumption,
-    Running, Server, SignerOperations, Suite,
+    Certificate, Config, Counters, Engine, Group, KeyKind, Limits, Listen, Protocol, Report,
+    Resumption, Running, Server, SignerOperations, Suite, confine,
 };
 
 use crate::cells::float;
@@ -135,6 +135,9 @@ pub(crate) fn run(options: &Serve) -> Result<ExitCode, CliError> {
     }
     let started = Instant::now();
     let running = interrupt::ends_at_once(|| Server::start(settings.clone())).map_err(in_flags)?;
+    if settings.seccomp {
+        confine().map_err(CliError::new)?;
+    }
     output.text(&ready(&settings, &running))?;
     until_stopped(&running);
     let report = running.stop(Duration::from_secs_f64(options.drain));
@@ -190,7 +193,7 @@ fn config(options: &Serve) -> Config {
         ..Limits::default()
     };
     Config {
-        address: options.address,
+        address: options.address.into(),
         workers: options.workers,
         pin: options.cores.clone(),
         engine: options.engine,
@@ -209,7 +212,10 @@ fn config(options: &Serve) -> Config {
 
 /// Describes settings that could start.
 fn checked(config: &Config, kind: KeyKind) -> String {
-    let mut text = format!("ready to listen on https://{}/\n", config.address);
+    let mut text = match &config.address {
+        Listen::At(address) => format!("ready to listen on https://{address}/\n"),
+        sockets => format!("ready to listen on {sockets}\n"),
+    };
     text += &described(config, kind, None);
     text
 }

@@ -22,5 +22,6 @@ mod serve;
 mod sessions;
 mod shown;
 mod simulate;
+mod site;
 mod tune;
 mod workload;

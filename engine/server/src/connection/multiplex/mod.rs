@@ -23,12 +23,12 @@ use h2::{Reason, RecvStream};
 use openssl::ssl::ErrorCode;
 use slab::Slab;
 
-use super::exchange::{Answered, loggable};
+use super::exchange::Answered;
 use super::relay::Relay;
 use super::{Connection, Context, Step, Transport};
 use crate::config::Limits;
 use crate::failure::{Broken, End};
-use crate::http::{Mapped, RECORD_BYTES_MAX, Request, Response, map_request};
+use crate::http::{Mapped, RECORD_BYTES_MAX, Response, map_request};
 use crate::proxy::Owner;
 use stream::{Pumped, Stream};
 use wire::Wire;
@@ -339,9 +339,6 @@ impl<S: Transport> Connection<S> {
         let has_body = !body.is_end_stream();
         let mapped = map_request(head, has_body, self.client, cx.limits.request_bytes_max);
         let key = streams.streams.vacant_key();
-        let answered = |request: Request| {
-            Answered::new(number, request.method, loggable(&request.target).into())
-        };
         let (stream, ready) = match mapped {
             Ok(Mapped { request, head }) if cx.upstreams.is_some() => {
                 let owner = Owner { connection: self.key, stream: key };
@@ -351,17 +348,20 @@ impl<S: Transport> Connection<S> {
                     ..Response::refusal(status)
                 });
                 let framing = request.body.clone();
-                (Stream::relayed(answered(request), body, respond, framing, relay), ready)
+                (
+                    Stream::relayed(Answered::new(number, request), body, respond, framing, relay),
+                    ready,
+                )
             }
             Ok(Mapped { request, .. }) => {
                 let root = cx.shared.root();
                 let response = Response::to(&request, root, || cx.shared.metrics());
-                (Stream::own(answered(request), body, respond, cx), Some(response))
+                (Stream::own(Answered::new(number, request), body, respond, cx), Some(response))
             }
-            Err(status) => {
-                let answered = Answered::new(number, "-".into(), "-".into());
-                (Stream::own(answered, body, respond, cx), Some(Response::refusal(status)))
-            }
+            Err(status) => (
+                Stream::own(Answered::refused(number), body, respond, cx),
+                Some(Response::refusal(status)),
+            ),
         };
         cx.streams += 1;
         streams.streams.insert(stream);

@@ -1,0 +1,165 @@
+//! Confines the process to the system calls that a running server makes.
+//!
+//! The filter is for the case that an attacker runs code of his own in this process. The code can
+//! then start no program, trace no process, make no memory executable, and open no other kind of
+//! socket than the server does. It can still read the files that the user of the process may read.
+
+use std::collections::BTreeMap;
+use std::env::consts::ARCH;
+use std::io;
+
+use seccompiler::{
+    BackendError, BpfProgram, SeccompAction, SeccompCmpArgLen::Dword, SeccompCmpOp,
+    SeccompCondition, SeccompFilter, SeccompRule, TargetArch, apply_filter_all_threads,
+};
+
+use crate::error::{Error, Unavailable};
+
+/// The system calls with any arguments. Those of the start are not among them.
+const CALLS: &[i64] = &[
+    // sockets
+    libc::SYS_accept4,
+    libc::SYS_connect,
+    libc::SYS_getpeername,
+    libc::SYS_getsockname,
+    libc::SYS_getsockopt,
+    libc::SYS_recvfrom,
+    libc::SYS_recvmsg,
+    libc::SYS_sendmsg,
+    libc::SYS_sendto,
+    libc::SYS_setsockopt,
+    libc::SYS_shutdown,
+    // files: certificates are read again, the access log is opened again
+    libc::SYS_close,
+    libc::SYS_fcntl,
+    libc::SYS_fstat,
+    libc::SYS_lseek,
+    libc::SYS_newfstatat,
+    libc::SYS_openat,
+    libc::SYS_openat2,
+    libc::SYS_pread64,
+    libc::SYS_read,
+    libc::SYS_readv,
+    libc::SYS_statx,
+    libc::SYS_write,
+    libc::SYS_writev,
+    // events
+    libc::SYS_epoll_create1,
+    libc::SYS_epoll_ctl,
+    libc::SYS_epoll_pwait,
+    libc::SYS_eventfd2,
+    libc::SYS_ppoll,
+    // memory
+    libc::SYS_brk,
+    libc::SYS_madvise,
+    libc::SYS_mremap,
+    libc::SYS_munmap,
+    // time
+    libc::SYS_clock_gettime,
+    libc::SYS_clock_nanosleep,
+    libc::SYS_gettimeofday,
+    libc::SYS_nanosleep,
+    libc::SYS_restart_syscall,
+    // threads and signals
+    libc::SYS_exit,
+    libc::SYS_exit_group,
+    libc::SYS_futex,
+    libc::SYS_getpid,
+    libc::SYS_gettid,
+    libc::SYS_rt_sigaction,
+    libc::SYS_rt_sigprocmask,
+    libc::SYS_rt_sigreturn,
+    libc::SYS_sched_getaffinity,
+    libc::SYS_sched_yield,
+    libc::SYS_sigaltstack,
+    libc::SYS_tgkill,
+    // a thread that exists may begin only after this
+    libc::SYS_rseq,
+    libc::SYS_set_robust_list,
+    // random numbers
+    libc::SYS_getrandom,
+    // the message of a panic
+    libc::SYS_getcwd,
+    libc::SYS_readlinkat,
+];
+
+/// Further names of the same calls, which aarch64 and riscv64 lack.
+#[cfg(target_arch = "x86_64")]
+const OLD_CALLS: &[i64] =
+    &[libc::SYS_epoll_wait, libc::SYS_open, libc::SYS_poll, libc::SYS_readlink, libc::SYS_stat];
+#[cfg(not(target_arch = "x86_64"))]
+const OLD_CALLS: &[i64] = &[];
+
+/// Refuses to this process, for good, all system calls that a running server does not make, and
+/// sets `no_new_privs`. Call it when all servers of the process run: none can start afterwards.
+///
+/// A refused call fails as if the kernel lacked it, so a later version of the C library that tries
+/// a new call uses the old one.
+///
+/// # Errors
+///
+/// The kernel has no filters of system calls, or the architecture is none of x86-64, aarch64 and
+/// riscv64.
+pub fn confine() -> Result<(), Error> {
+    let applied = filter().map_err(Into::into).and_then(|it| apply_filter_all_threads(&it));
+    applied.map_err(|why| Unavailable::system("the filter of system calls")(io::Error::other(why)))
+}
+
+fn filter() -> Result<BpfProgram, BackendError> {
+    let only = |argument, operator, value| -> Result<SeccompRule, BackendError> {
+        SeccompRule::new(vec![SeccompCondition::new(argument, Dword, operator, value)?])
+    };
+    let one_of = |argument, values: &[u64]| -> Result<Vec<SeccompRule>, BackendError> {
+        values.iter().map(|value| only(argument, SeccompCmpOp::Eq, *value)).collect()
+    };
+    let mut rules: BTreeMap<i64, Vec<SeccompRule>> =
+        CALLS.iter().chain(OLD_CALLS).map(|call| (*call, Vec::new())).collect();
+    let executable = SeccompCmpOp::MaskedEq(unsigned(libc::PROT_EXEC));
+    rules.insert(libc::SYS_mmap, vec![only(2, executable.clone(), 0)?]);
+    rules.insert(libc::SYS_mprotect, vec![only(2, executable, 0)?]);
+    // clients, back ends, Redis; systemd
+    let families = [libc::AF_INET, libc::AF_INET6, libc::AF_UNIX].map(unsigned);
+    rules.insert(libc::SYS_socket, one_of(0, &families)?);
+    // sockets become non-blocking; a panic asks if standard error is a terminal
+    rules.insert(libc::SYS_ioctl, one_of(1, &[libc::FIONBIO, libc::TCGETS])?);
+    // a thread that begins takes its name
+    rules.insert(libc::SYS_prctl, one_of(0, &[unsigned(libc::PR_SET_NAME)])?);
+    let refuse = SeccompAction::Errno(libc::ENOSYS.cast_unsigned());
+    let architecture = TargetArch::try_from(ARCH)?;
+    SeccompFilter::new(rules, refuse, SeccompAction::Allow, architecture)?.try_into()
+}
+
+fn unsigned(constant: i32) -> u64 {
+    u64::from(constant.cast_unsigned())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::net::UdpSocket;
+    use std::process::Command;
+    use std::thread;
+
+    use rustix::io::Errno;
+    use rustix::net::{AddressFamily, SocketType};
+    use seccompiler::apply_filter;
+
+    use super::*;
+
+    /// The filter of one thread: its other threads are those of other tests.
+    #[test]
+    fn no_program_starts_and_no_other_socket_opens() {
+        let confined = thread::spawn(|| {
+            apply_filter(&filter().unwrap()).unwrap();
+            let started = Command::new("/bin/true").status().map_err(|why| why.raw_os_error());
+            let packet = rustix::net::socket(AddressFamily::PACKET, SocketType::RAW, None).err();
+            let bound = UdpSocket::bind("127.0.0.1:0").map_err(|why| why.raw_os_error()).err();
+            (started, packet, bound, fs::read("/proc/self/status").is_ok())
+        });
+        let (started, packet, bound, reads) = confined.join().unwrap();
+        assert_eq!(started, Err(Some(libc::ENOSYS)));
+        assert_eq!(packet, Some(Errno::NOSYS));
+        assert_eq!(bound, Some(Some(libc::ENOSYS)));
+        assert!(reads, "files can be read");
+    }
+}

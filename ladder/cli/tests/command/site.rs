@@ -1,0 +1,172 @@
+//! `tollgate serve --config` as a service: systemd's sockets, confinement, the combined log.
+
+use core::time::Duration;
+use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::os::fd::OwnedFd;
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+use crate::program::{Scratch, keys, refused, run, scratch, signal};
+
+/// A file of settings with a certificate.
+struct Site {
+    settings: Scratch,
+    chain: Scratch,
+}
+
+impl Site {
+    fn new(name: &str, settings: &str) -> Self {
+        let (file, chain) = (scratch(&format!("{name}.toml")), scratch(&format!("{name}.pem")));
+        let key = keys().join("rsa-2048.pem");
+        let args = ["req", "-x509", "-subj", "/CN=localhost", "-out", chain.name(), "-key"];
+        assert!(Command::new("openssl").args(args).arg(&key).status().unwrap().success());
+        let certificate = format!("[[certificate]]\nchain = \"{}\"\nkey = {key:?}\n", chain.name());
+        fs::write(&file, format!("{settings}{certificate}")).unwrap();
+        Self { settings: file, chain }
+    }
+}
+
+/// Reads lines until one begins with `start`, and returns its rest.
+#[track_caller]
+fn after(start: &str, output: &mut BufReader<ChildStdout>) -> String {
+    loop {
+        let mut line = String::new();
+        assert!(output.read_line(&mut line).unwrap() > 0, "no line begins with {start:?}");
+        if let Some(rest) = line.strip_prefix(start) {
+            return rest.trim_end().to_owned();
+        }
+    }
+}
+
+/// Asks for a path over HTTPS.
+fn get(port: u16, path: &str, trusted: &Scratch) -> String {
+    let output = Command::new("curl")
+        .args(["--silent", "--show-error", "--max-time", "20", "--cacert", trusted.name()])
+        .args(["--referer", "https://a/\"b", "--user-agent", "test"])
+        .arg(format!("https://localhost:{port}{path}"))
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn ends(mut child: Child, mut output: BufReader<ChildStdout>) {
+    signal("TERM", child.id());
+    let mut report = String::new();
+    output.read_to_string(&mut report).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0), "{report}");
+}
+
+#[test]
+fn sockets_of_systemd_are_used_and_keep_clients_during_a_restart() {
+    let settings = "address = \"systemd:https\"\nredirect = \"systemd:http\"\nworkers = 2\n";
+    let site = Site::new("sockets", settings);
+    let name = site.settings.name();
+    refused(&run(&["serve", "--config", name]), "systemd has passed no socket of this name");
+
+    let https = TcpListener::bind("127.0.0.1:0").unwrap();
+    let http = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = https.local_addr().unwrap().port();
+    let begin = || {
+        // The number of the process is that of the program, because the shell becomes it.
+        let script = "exec 3<&0 4<&2 </dev/null; LISTEN_PID=$$ exec \"$0\" \"$@\" 2>/dev/null";
+        let mut child = Command::new("sh")
+            .args(["-c", script, env!("CARGO_BIN_EXE_tollgate"), "serve", "--config", name])
+            .env("LISTEN_FDS", "2")
+            .env("LISTEN_FDNAMES", "https:http")
+            .stdin(Stdio::from(OwnedFd::from(https.try_clone().unwrap())))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::from(OwnedFd::from(http.try_clone().unwrap())))
+            .spawn()
+            .unwrap();
+        let mut output = BufReader::new(child.stdout.take().unwrap());
+        assert_eq!(after("listening on ", &mut output), format!("https://127.0.0.1:{port}/"));
+        (child, output)
+    };
+    let (child, output) = begin();
+    for _ in 0..8 {
+        assert_eq!(get(port, "/bytes/3", &site.chain), "\0\u{1}\u{2}");
+    }
+    let mut plain = TcpStream::connect(http.local_addr().unwrap()).unwrap();
+    plain.write_all(b"GET /a HTTP/1.1\r\nHost: b\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    plain.read_to_string(&mut answer).unwrap();
+    assert!(answer.contains(&format!("Location: https://b:{port}/a\r\n")), "{answer}");
+    ends(child, output);
+
+    // This client connects while no server runs, and waits for the next one.
+    let waiting = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    let (child, output) = begin();
+    assert_eq!(get(port, "/bytes/0", &site.chain), "");
+    waiting.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    (&waiting).write_all(b"not TLS").unwrap();
+    (&waiting).read_to_end(&mut Vec::new()).expect("the server has accepted it, and closes it");
+    ends(child, output);
+}
+
+#[test]
+fn a_site_is_confined_and_still_does_everything() {
+    let back_end = TcpListener::bind("127.0.0.1:0").unwrap();
+    let log = scratch("confined.log");
+    let settings = format!(
+        "address = \"127.0.0.1:0\"\nmetrics = \"127.0.0.1:0\"\nresumption = \"cache\"\n\
+         access_log = \"{}\"\nlog_format = \"combined\"\n[proxy]\nbackends = [\"{}\"]\n",
+        log.name(),
+        back_end.local_addr().unwrap()
+    );
+    let site = Site::new("confined", &settings);
+    let mut child = Command::new(env!("CARGO_BIN_EXE_tollgate"))
+        .args(["serve", "--config", site.settings.name()])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    let address = after("listening on https://127.0.0.1:", &mut output);
+    let port = address.trim_end_matches('/').parse().unwrap();
+    let metrics = after("metrics: http://", &mut output);
+    after("access log: ", &mut output);
+
+    let tasks = fs::read_dir(format!("/proc/{}/task", child.id())).unwrap();
+    let mut threads = 0;
+    for task in tasks {
+        let status = fs::read_to_string(task.unwrap().path().join("status")).unwrap();
+        assert!(status.contains("\nSeccomp:\t2\n") && status.contains("\nNoNewPrivs:\t1\n"));
+        threads += 1;
+    }
+    assert!(threads >= 4, "{threads} threads: main, workers, log, metrics");
+
+    std::thread::spawn(move || {
+        for socket in back_end.incoming() {
+            let mut socket = socket.unwrap();
+            std::thread::spawn(move || {
+                let mut head = [0; 4096];
+                while socket.read(&mut head).unwrap() > 0 {
+                    socket.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").unwrap();
+                }
+            });
+        }
+    });
+    assert_eq!(get(port, "/a?secret=1", &site.chain), "ok");
+    signal("HUP", child.id());
+    let mut said = String::new();
+    let mut errors = BufReader::new(child.stderr.take().unwrap());
+    errors.read_line(&mut said).unwrap();
+    assert!(said.contains("new connections use the certificates read now"), "{said}");
+    assert_eq!(get(port, "/b", &site.chain), "ok");
+    let mut page = TcpStream::connect(metrics.trim_end_matches('/')).unwrap();
+    page.write_all(b"GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    let mut counts = String::new();
+    page.read_to_string(&mut counts).unwrap();
+    assert!(counts.contains("tollgate_requests_total 2\n"), "{counts}");
+    ends(child, output);
+
+    let lines = fs::read_to_string(&log).unwrap();
+    let lines: Vec<&str> = lines.lines().collect();
+    assert_eq!(lines.len(), 2, "{lines:?}");
+    assert!(lines[0].starts_with("127.0.0.1 - - [") || lines[0].starts_with("::1 - - ["));
+    let (_, rest) = lines[0].split_once("] ").unwrap();
+    let expected = r#""GET /a HTTP/2.0" 200 2 "https://a/\x22b" "test""#;
+    assert_eq!(rest, expected);
+}
