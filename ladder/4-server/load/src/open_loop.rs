@@ -47,7 +47,7 @@ impl OpenLoop {
             start: Instant::now(),
             queue: VecDeque::new(),
             queue_max: (waiting_max / plan.threads + more) as usize,
-            client_timeout: plan.client_timeout.map(crate::plan::ClientTimeout::duration),
+            client_timeout: plan.client_timeout.map(crate::client_timeout::ClientTimeout::duration),
             free: (0..places).rev().collect(),
         }
     }
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
     use crate::arrivals::Arrivals;
     use crate::offer::Protocol;
-    use crate::plan::ClientTimeout;
+    use crate::client_timeout::ClientTimeout;
 
     fn open(waiting_max: u32, change: impl FnOnce(&mut Plan)) -> (OpenLoop, Instant) {
         let pattern = Pattern::Constant { per_s: 1000.0 };

@@ -8,6 +8,7 @@ use sha2::{Digest as _, Sha256};
 use tollgate_tls_client::Freshness;
 
 use crate::arrivals::{Arrivals, Pattern, Think};
+use crate::client_timeout::ClientTimeout;
 use crate::error::Error;
 use crate::limits::Limits;
 use crate::messages::words;
@@ -134,26 +135,6 @@ pub enum Verify {
         /// The inverse of the share.
         one_in: u32,
     },
-}
-
-/// The timeout of clients. It begins with the connection. In an open loop it begins with the
-/// arrival and includes the wait in the queue. After the timeout the client resets the connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ClientTimeout {
-    /// The timeout in milliseconds.
-    pub ms: u64,
-    /// Retries, each at once, on a new connection and with the full timeout.
-    pub retries: u32,
-}
-
-impl ClientTimeout {
-    /// The maximum number of retries.
-    pub const RETRIES_MAX: u32 = 100;
-
-    pub(crate) const fn duration(self) -> Duration {
-        Duration::from_millis(self.ms)
-    }
 }
 
 words! {

@@ -21,7 +21,7 @@ use crate::error::Error;
 use crate::generator::{Generator, Next};
 use crate::live::{Live, LivePublisher};
 use crate::phase::Failure;
-use crate::plan::ClientTimeout;
+use crate::client_timeout::ClientTimeout;
 use crate::plan::Plan;
 use crate::quota::Quota;
 use crate::request_spec::{Drive, RequestSpec, Step, TransactionEvent};
