@@ -1,4 +1,4 @@
-//! Draws records as SVG charts. Only this module and `points` use the plotting crate.
+//! Draws records as SVG charts. Only this module, `points` and `timeline` use the plotting crate.
 
 use std::io;
 

@@ -60,6 +60,7 @@ pub mod speed;
 pub mod stores;
 mod table;
 pub mod text;
+pub mod timeline;
 pub mod variants;
 
 pub use text::WIDTH;

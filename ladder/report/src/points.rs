@@ -14,11 +14,11 @@ type Drawn = Result<(), DrawingAreaErrorKind<io::Error>>;
 
 const PANEL_PX: (u32, u32) = (460, 430);
 const HEAD_PX: u32 = 40;
-const PAPER: RGBColor = RGBColor(255, 255, 255);
-const INK: RGBColor = RGBColor(31, 35, 40);
-const PALE_INK: RGBColor = RGBColor(89, 99, 110);
-const GRID: RGBColor = RGBColor(226, 229, 233);
-const COLOURS: [RGBColor; 6] = [
+pub(crate) const PAPER: RGBColor = RGBColor(255, 255, 255);
+pub(crate) const INK: RGBColor = RGBColor(31, 35, 40);
+pub(crate) const PALE_INK: RGBColor = RGBColor(89, 99, 110);
+pub(crate) const GRID: RGBColor = RGBColor(226, 229, 233);
+pub(crate) const COLOURS: [RGBColor; 6] = [
     RGBColor(24, 90, 168),
     RGBColor(200, 90, 20),
     RGBColor(40, 140, 80),
@@ -158,7 +158,7 @@ where
 }
 
 /// Returns a short form of a number.
-fn short(value: f64) -> String {
+pub(crate) fn short(value: f64) -> String {
     match value {
         _ if value >= 1e6 => format!("{:.1}M", value / 1e6),
         _ if value >= 1e4 => format!("{:.0}k", value / 1e3),

@@ -117,6 +117,7 @@ mod store;
 mod tally;
 mod target;
 mod task;
+mod timeline;
 mod times;
 mod tls;
 #[cfg(test)]
@@ -171,6 +172,7 @@ pub use series::Point;
 pub use sizes::Sizes;
 pub use steady::Steady;
 pub use target::Target;
+pub use timeline::Moment;
 pub use times::{ByResumption, SessionTimes, Times};
 pub use tollgate_tls_client::Freshness;
 pub use tollgate_workload::LogFormat;

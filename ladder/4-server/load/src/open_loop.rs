@@ -105,8 +105,8 @@ impl OpenLoop {
 mod tests {
     use super::*;
     use crate::arrivals::Arrivals;
-    use crate::offer::Protocol;
     use crate::client_timeout::ClientTimeout;
+    use crate::offer::Protocol;
 
     fn open(waiting_max: u32, change: impl FnOnce(&mut Plan)) -> (OpenLoop, Instant) {
         let pattern = Pattern::Constant { per_s: 1000.0 };

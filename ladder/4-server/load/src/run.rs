@@ -404,6 +404,8 @@ fn collect(
         None => evidence.judge(),
     };
     let Evidence { plan, tally, client_cpu, host, seen, .. } = evidence;
+    let mut timeline = tally.timeline;
+    timeline.sort_unstable();
     let ended_at = broken_off.or(plan.transactions.map(|_| schedule.sustain_end));
     Ok(Outcome {
         plan,
@@ -423,6 +425,7 @@ fn collect(
         plain_times: tally.plain_times,
         by_resumption: tally.by_resumption,
         response: tally.response,
+        timeline,
         plain: tally.plain,
         arrivals: tally.arrivals,
         client_cpu,

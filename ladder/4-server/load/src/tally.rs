@@ -12,6 +12,7 @@ use crate::request_spec::TransactionEvent;
 use crate::schedule::{Schedule, Stage};
 use crate::series::{Second, Series};
 use crate::task::Task;
+use crate::timeline::Moment;
 use crate::times::{ByResumption, Times};
 
 /// The counts and times of one thread, or the sums over several threads.
@@ -40,6 +41,8 @@ pub(crate) struct Tally {
     pub(crate) arrivals: ArrivalCounts,
     pub(crate) arrivals_whole: ArrivalCounts,
     pub(crate) series: Series,
+    /// The completed transactions of the whole run, if the plan keeps them.
+    pub(crate) timeline: Vec<Moment>,
     /// Times of the steps in the whole run, not only in the sustained part.
     pub(crate) step_times: StepTimes,
     /// Handshakes with a second `ClientHello`, in the whole run.
@@ -71,6 +74,7 @@ impl Tally {
             arrivals: ArrivalCounts::default(),
             arrivals_whole: ArrivalCounts::default(),
             series: Series::new(schedule),
+            timeline: Vec::new(),
             step_times: StepTimes::default(),
             hello_retries: 0,
             abandoned: 0,
@@ -205,6 +209,10 @@ impl Tally {
         if self.is_sustained(decides) {
             self.response.record(time);
         }
+        if self.schedule.keeps_timeline {
+            let arrived = task.intended.saturating_duration_since(self.schedule.start);
+            self.timeline.push(Moment { arrived, done: arrived + response });
+        }
         self.step_times.transaction.record(time);
         self.second(at, |second| second.complete(time));
     }
@@ -262,6 +270,7 @@ impl Tally {
         self.arrivals.add(other.arrivals);
         self.arrivals_whole.add(other.arrivals_whole);
         self.series.add(&other.series);
+        self.timeline.extend_from_slice(&other.timeline);
         self.step_times.add(&other.step_times);
         self.hello_retries += other.hello_retries;
         self.abandoned += other.abandoned;

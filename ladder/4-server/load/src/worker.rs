@@ -15,13 +15,13 @@ use std::time::Instant;
 use mio::{Events, Poll, Token};
 
 use crate::alarm::Alarm;
+use crate::client_timeout::ClientTimeout;
 use crate::closed_loop::Dues;
 use crate::cpu::{Usage, UsageReading};
 use crate::error::Error;
 use crate::generator::{Generator, Next};
 use crate::live::{Live, LivePublisher};
 use crate::phase::Failure;
-use crate::client_timeout::ClientTimeout;
 use crate::plan::Plan;
 use crate::quota::Quota;
 use crate::request_spec::{Drive, RequestSpec, Step, TransactionEvent};

@@ -8,12 +8,14 @@ use tollgate_record::{Kind, Record};
 use crate::bench::SHORT;
 use crate::program::{recorded, scratch, text};
 
-/// Each measured time has a prediction of the same subject, which was made before.
+/// Each measured figure has a prediction of the same subject, which was made before. The bursts are
+/// drawn over time.
 #[test]
 fn response_times_are_predicted_and_then_measured() {
     let svg = scratch("response.svg");
     let words = SHORT.replace("bench", "bench response");
-    let flags = "--protocol tls13 --rounds 2 --loads 20%,40% --same-rates";
+    let flags =
+        "--protocol tls13 --rounds 2 --loads 20%,40% --same-rates --arrivals bursts:100ms/100ms";
     let flags: Vec<&str> = flags.split(' ').chain(["--svg", svg.to_str().unwrap()]).collect();
     let (output, records) = recorded(&words, &flags);
     let stdout = text(&output);
@@ -22,14 +24,22 @@ fn response_times_are_predicted_and_then_measured() {
     }
     assert!(stdout.contains("rsa-2048 tls13, openssl: capacity"), "{stdout}");
     assert!(stdout.contains("p99 of openssl is"), "{stdout}");
-    assert!(fs::read_to_string(&svg).unwrap().contains("p99 predicted"));
-    let p99 = |record: &&Record| record.quantity == word::TRANSACTION_NS_P99;
+    assert!(stdout.contains("the backlog of tollgate is gone"), "{stdout}");
+    let drawn = fs::read_to_string(&svg).unwrap();
+    assert!(drawn.contains("backlog: sessions") && drawn.contains("openssl, measured"));
     let at = |load| move |record: &&Record| record.subject.parameter("load") == Some(load);
-    for load in ["0.2", "0.4"] {
-        let both: Vec<&Record> = records.iter().filter(p99).filter(at(load)).collect();
+    let figures = [
+        (word::TRANSACTION_NS_P99, "0.2"),
+        (word::TRANSACTION_NS_P99, "0.4"),
+        (word::BACKLOG_SESSIONS, "0.4"),
+        (word::BACKLOG_DRAIN_NS, "0.4"),
+    ];
+    for (quantity, load) in figures {
+        let of = |record: &&Record| record.quantity == quantity;
+        let both: Vec<&Record> = records.iter().filter(of).filter(at(load)).collect();
         let (predicted, measured): (Vec<&Record>, Vec<&Record>) =
             both.into_iter().partition(|record| matches!(record.kind, Kind::Predicted { .. }));
-        assert_eq!((predicted.len(), measured.len()), (2, 2), "{load}: {stdout}");
+        assert_eq!((predicted.len(), measured.len()), (2, 2), "{quantity:?} {load}: {stdout}");
         for (predicted, measured) in predicted.iter().zip(measured) {
             assert_eq!(predicted.subject, measured.subject);
             assert!(predicted.taken_at <= measured.taken_at);

@@ -37,6 +37,9 @@ fn check(refusal: Option<&'static str>) -> Result<(), CliError> {
     refusal.map_or(Ok(()), |message| Err(CliError::new(message)))
 }
 
+/// The longest measured part whose run, with its warm-up of half this time, may have a timeline.
+const BURST_SECONDS_MAX: f64 = 400.0;
+
 fn of_mode(options: &Options) -> Option<&'static str> {
     let Options { mode, clients, outputs, suites, .. } = options;
     let (is_rounds, is_response) =
@@ -44,6 +47,7 @@ fn of_mode(options: &Options) -> Option<&'static str> {
     let chooses_rate = options.chosen_rate().is_some();
     let is_profile = matches!(mode, Mode::Profile(_));
     let chooses_servers = options.target.is_some() || !options.server_cores.is_empty();
+    let has_bursts = matches!(clients.arrivals, Some(Pattern::Bursts { .. }));
     let has_trace = matches!(clients.arrivals, Some(Pattern::Trace(_)));
     let has_other_client = !options.is_minimal();
     let needs_minimal = !is_rounds
@@ -82,6 +86,9 @@ fn of_mode(options: &Options) -> Option<&'static str> {
         () if is_response && is_mixed => {
             "response: all sessions must be equal: leave out --requests-per-connection, --http-share, \
              --resume and --patience"
+        }
+        () if is_response && has_bursts && options.seconds > BURST_SECONDS_MAX => {
+            "--seconds: with bursts, response keeps the times of each session: give at most 400"
         }
         () if has_trace && has_rate => "--rate: a trace has its own rate: leave it out",
         () if clients.arrivals.is_some() && !has_trace && !has_rate && !chooses_rate => {

@@ -96,7 +96,8 @@ pub(crate) struct ResponseCurve {
     #[arg(long)]
     pub(crate) same_rates: bool,
 
-    /// Draw the curves as SVG in FILE, replacing it
+    /// Draw the curves as SVG in FILE, replacing it; with bursts and --same-rates, one burst over
+    /// time
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
 }

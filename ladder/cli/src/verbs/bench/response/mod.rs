@@ -5,14 +5,15 @@
 //! times of sessions that do not wait for each other. All predictions are made before the loads are
 //! measured.
 
+mod burst;
 mod prediction;
 mod table;
 
 use std::process::ExitCode;
 
 use tollgate_load::{Arrivals, Context, Naming, Outcome, Pattern, Plan, Think, Verdict};
-use tollgate_record::Record;
 use tollgate_record::vocabulary as word;
+use tollgate_record::{Record, Unit};
 
 use super::out::Judged;
 use super::scenario::{Rounds, Scenario};
@@ -26,6 +27,7 @@ use crate::options::{Bench as Options, ResponseCurve};
 use crate::progress::{self, Progress};
 use crate::run::Run;
 
+use burst::Backlog;
 use prediction::{Model, Prediction};
 
 /// The load at which sessions at equal distances do not wait for each other.
@@ -37,6 +39,18 @@ struct Curve {
     label: String,
     capacity_per_s: f64,
     points: Vec<Point>,
+    /// At the last load, if the arrivals have bursts.
+    backlog: Option<Backlog>,
+}
+
+impl Curve {
+    fn scenario(&self) -> &str {
+        self.label.rsplit_once(", ").map_or("", |(scenario, _)| scenario)
+    }
+
+    fn by(&self) -> &str {
+        self.label.rsplit_once(", ").map_or("", |(_, by)| by)
+    }
 }
 
 struct Point {
@@ -76,11 +90,16 @@ pub(super) fn run(
         }
     }
     drop(progress);
-    table::draw(asked, &curves)?;
+    if let Some(file) = &asked.svg
+        && !(asked.same_rates && burst::draw(file, &curves)?)
+    {
+        table::draw(file, &curves)?;
+    }
     let mut text = report::heading(options, &run.host) + "\n";
     let doubtful = |scenario: &&Scenario| scenario.verdict() != Verdict::Valid;
     scenarios.iter().filter(doubtful).for_each(|scenario| text += &scenario.verdict_text());
     text += &table::text(asked, &curves);
+    text += &burst::text(&curves, asked.same_rates)?;
     let ended = run.end(&text);
     end(options, &run, &watch, &scenarios.iter().map(Judged::scenario).collect::<Vec<_>>())?;
     let code = ended?;
@@ -134,29 +153,48 @@ impl Series<'_> {
         let mut curves = Vec::new();
         for ((naming, &capacity), model) in self.names.iter().zip(&capacity).zip(&models) {
             let basis = self.basis(naming);
-            let mut points = Vec::new();
+            let (mut points, mut backlog) = (Vec::new(), None);
             for &load in &asked.loads {
                 let per_s = load * whole(capacity);
                 let plan = open(plan, per_s);
                 let predicted = model.predict(&plan)?;
                 let subject = naming.subject(&plan)?.with(word::LOAD, load)?;
-                run.output.records(&prediction::records(&predicted, &subject, &basis))?;
+                let times = word::TRANSACTION_NS.into_iter().zip(&predicted);
+                let times = times.map(|(quantity, of)| (quantity, Unit::Nanos, of.simulated));
+                let mut figures: Vec<_> = times.collect();
+                if points.len() + 1 == asked.loads.len() {
+                    backlog = Backlog::predict(model, &plan, load)?;
+                }
+                if let Some(backlog) = &backlog {
+                    figures.extend(backlog.predictions()?);
+                }
+                run.output.records(&prediction::records(figures, &subject, &basis))?;
                 points.push(Point { load, per_s, predicted, measured: Vec::new() });
             }
             let label = format!("{label}, {}", naming.by);
-            curves.push(Curve { label, capacity_per_s: capacity, points });
+            curves.push(Curve { label, capacity_per_s: capacity, points, backlog });
         }
         for (number, &load) in asked.loads.iter().enumerate() {
             let plans = at(load);
-            if self.measured(&label, &plans, Some(load), run)?.is_none() && interrupt::asked() {
+            let rounds = self.measured(&label, &plans, Some(load), run)?;
+            if rounds.is_none() && interrupt::asked() {
                 return Ok(None);
             }
             let records = self.scenarios.last().map_or(&[][..], |scenario| &scenario.records);
+            let rounds = rounds.filter(|_| number + 1 == asked.loads.len()).unwrap_or_default();
+            for (curve, rounds) in curves.iter_mut().zip(&rounds) {
+                curve.backlog.iter_mut().for_each(|backlog| backlog.measure(rounds));
+            }
             for ((naming, plan), curve) in self.names.iter().zip(&plans).zip(&mut curves) {
                 let subject = naming.subject(plan)?.with(word::LOAD, load)?;
                 let point = &mut curve.points[number];
                 let own = records.iter().filter(|record| record.subject == subject);
                 point.measured = own.cloned().collect();
+                if number + 1 == asked.loads.len()
+                    && let (Some(backlog), Some(like)) = (&curve.backlog, point.measured.first())
+                {
+                    run.output.records(&backlog.records(&subject, like))?;
+                }
             }
         }
         Ok(Some(curves))
@@ -218,7 +256,12 @@ fn open(plan: &Plan, per_s: f64) -> Plan {
         }
         closed @ Arrivals::Closed { .. } => closed.clone(),
     };
-    Plan { arrivals, ..plan.clone() }
+    let keeps_timeline = has_bursts(&arrivals);
+    Plan { arrivals, keeps_timeline, ..plan.clone() }
+}
+
+fn has_bursts(arrivals: &Arrivals) -> bool {
+    matches!(arrivals, Arrivals::Open { pattern: Pattern::Bursts { .. }, .. })
 }
 
 /// Returns the median over the rounds; `None` if a round lacks the figure.

@@ -6,7 +6,9 @@ use tollgate_fleet::queue::{Discipline, ServiceTime, Station};
 use tollgate_fleet::simulation::{Simulation, quantile};
 use tollgate_load::{Arrivals, Latency, Outcome, Pattern, Plan, Protocol, Times};
 use tollgate_record::vocabulary as word;
-use tollgate_record::{Estimate, Kind, Nanos, PerSecond, Record, Subject, Timestamp, Unit};
+use tollgate_record::{
+    Estimate, Kind, Nanos, PerSecond, Quantity, Record, Subject, Timestamp, Unit,
+};
 
 use super::median as of_rounds;
 use crate::cells::float;
@@ -34,6 +36,18 @@ pub(super) struct Prediction {
     /// By the simulation of the arrivals that the runs will have. The interval contains 95 % of the
     /// simulated runs with other arrivals of the same pattern.
     pub(super) simulated: Estimate,
+}
+
+/// The arrival and the end of each session of a run, in nanoseconds.
+pub(super) type Sessions = Vec<(f64, f64)>;
+
+/// Figures of simulated runs.
+pub(super) struct Runs<const N: usize> {
+    /// Of the run with the plan's arrivals.
+    pub(super) own: [f64; N],
+    /// Of runs with other arrivals, with the CPU time at either end of its interval.
+    low: Vec<[f64; N]>,
+    high: Vec<[f64; N]>,
 }
 
 /// The times of a server's sessions.
@@ -105,34 +119,69 @@ impl Model {
         };
         let service = ServiceTime::new(self.cpu_ns, Estimate::exact(0.0)?)?;
         let rate = PerSecond::new(pattern.per_s());
-        let seeds = || (1..=RUNS).map(|run| plan.seed.wrapping_add(run));
-        let runs = |cpu_ns, seeds: &mut dyn Iterator<Item = u64>| -> Result<_, CliError> {
-            let server = self.simulation(cpu_ns)?;
-            let run = |seed| quantiles(&server, pattern, seed, plan);
-            Ok(seeds.filter_map(run).collect::<Vec<_>>())
-        };
-        let (lowest, highest) = self.cpu_ns.interval();
-        let low = runs(lowest, &mut seeds())?;
-        let high = runs(highest, &mut seeds())?;
-        let own = runs(self.cpu_ns.point(), &mut [plan.seed].into_iter())?;
-        let own = own.first().ok_or_else(|| {
+        let before = 1e6 * float(plan.warm_up_ms);
+        let runs = self.runs(plan, |sessions| {
+            let after = sessions.iter().filter(|session| session.0 >= before);
+            let mut responses: Vec<f64> = after.map(|(arrived, done)| done - arrived).collect();
+            (!responses.is_empty()).then(|| QUANTILES.map(|q| quantile(&mut responses, q)))
+        })?;
+        let runs = runs.ok_or_else(|| {
             error!("bench response: no session would arrive: give more --seconds")
         })?;
         let of = |number: usize| -> Result<Prediction, CliError> {
-            let all = |runs: &[[f64; 3]], q| {
-                quantile(&mut runs.iter().map(|run| run[number]).collect::<Vec<_>>(), q)
-            };
-            let point = own[number];
-            let low = all(&low, (1.0 - WITHIN) / 2.0).min(point);
-            let high = all(&high, f64::midpoint(1.0, WITHIN)).max(point);
             let formula = self.station.quantile_at_rate(QUANTILES[number], rate, &service);
             let formula = formula.ok().filter(|_| matches!(pattern, Pattern::Poisson { .. }));
             Ok(Prediction {
                 formula: formula.map(|found| found.point()),
-                simulated: Estimate::new(point, (low, high), RUNS)?,
+                simulated: runs.estimate(number)?,
             })
         };
         Ok([of(0)?, of(1)?, of(2)?])
+    }
+
+    /// Simulates runs with this plan, an open loop, and takes figures of each; `None` if the run
+    /// with the plan's arrivals has none.
+    pub(super) fn runs<const N: usize>(
+        &self,
+        plan: &Plan,
+        figures: impl Fn(&Sessions) -> Option<[f64; N]>,
+    ) -> Result<Option<Runs<N>>, CliError> {
+        let Some(own) = figures(&self.sessions(plan, self.cpu_ns.point(), plan.seed)?) else {
+            return Ok(None);
+        };
+        let (lowest, highest) = self.cpu_ns.interval();
+        let with = |cpu_ns| -> Result<Vec<_>, CliError> {
+            let run = |run| self.sessions(plan, cpu_ns, plan.seed.wrapping_add(run));
+            let runs = (1..=RUNS).map(|number| Ok(figures(&run(number)?)));
+            runs.filter_map(Result::transpose).collect()
+        };
+        Ok(Some(Runs { own, low: with(lowest)?, high: with(highest)? }))
+    }
+
+    /// Simulates the run of the plan with the arrivals of this seed. Returns the arrival and the end
+    /// of each session, in nanoseconds since the run began.
+    pub(super) fn sessions(
+        &self,
+        plan: &Plan,
+        cpu_ns: f64,
+        seed: u64,
+    ) -> Result<Sessions, CliError> {
+        let Arrivals::Open { pattern, .. } = &plan.arrivals else { return Ok(Vec::new()) };
+        let end_ns = 1e6 * float(plan.warm_up_ms + plan.sustain_ms);
+        let times = pattern.times(seed).map(|at| 1e9 * at.as_secs_f64());
+        let times: Vec<f64> = times.take_while(|at| *at < end_ns).collect();
+        let server = self.simulation(cpu_ns)?;
+        let responses = server.responses(times.iter().copied().map(Nanos::new), seed);
+        Ok(times.iter().zip(responses).map(|(at, response)| (*at, at + response)).collect())
+    }
+
+    /// Returns the CPU time of a session at capacity, in nanoseconds.
+    pub(super) fn cpu_ns(&self) -> Estimate {
+        self.cpu_ns
+    }
+
+    pub(super) fn cores(&self) -> u32 {
+        self.station.cores()
     }
 
     fn simulation(&self, cpu_ns: f64) -> Result<Simulation, CliError> {
@@ -152,28 +201,43 @@ fn shares(plan: &Plan, handshake: f64, response: f64) -> Vec<f64> {
     shares
 }
 
-/// Simulates a run of the plan with the arrivals of this seed. Returns the quantiles of the sessions
-/// that arrive after the warm-up; `None` if there is no such session.
-fn quantiles(server: &Simulation, pattern: &Pattern, seed: u64, plan: &Plan) -> Option<[f64; 3]> {
-    let [warm_up, measured] = [plan.warm_up_ms, plan.sustain_ms].map(|ms| float(ms) / 1e3);
-    let times = pattern.times(seed).map(|at| at.as_secs_f64());
-    let times: Vec<f64> = times.take_while(|at| *at < warm_up + measured).collect();
-    let before = times.partition_point(|at| *at < warm_up);
-    let arrivals = times.into_iter().map(|at| Nanos::new(1e9 * at));
-    let mut responses = server.responses(arrivals, seed).split_off(before);
-    (!responses.is_empty()).then(|| QUANTILES.map(|q| quantile(&mut responses, q)))
+impl<const N: usize> Runs<N> {
+    /// Returns the figure of this number. The interval contains 95 % of the runs with other
+    /// arrivals.
+    pub(super) fn estimate(&self, number: usize) -> Result<Estimate, CliError> {
+        let point = self.own[number];
+        let all = |runs: &[[f64; N]], q| match runs {
+            [] => point,
+            runs => quantile(&mut runs.iter().map(|run| run[number]).collect::<Vec<_>>(), q),
+        };
+        let low = all(&self.low, (1.0 - WITHIN) / 2.0).min(point);
+        let high = all(&self.high, f64::midpoint(1.0, WITHIN)).max(point);
+        Ok(Estimate::new(point, (low, high), RUNS)?)
+    }
+
+    /// Returns the differences from the figures of another server, run by run with equal arrivals.
+    pub(super) fn minus(&self, other: &Self) -> Self {
+        let less = |a: &[f64; N], b: &[f64; N]| core::array::from_fn(|i| a[i] - b[i]);
+        let each = |a: &[[f64; N]], b: &[[f64; N]]| {
+            a.iter().zip(b).map(|(a, b)| less(a, b)).collect::<Vec<_>>()
+        };
+        Self {
+            own: less(&self.own, &other.own),
+            low: each(&self.low, &other.high),
+            high: each(&self.high, &other.low),
+        }
+    }
 }
 
-/// Returns predictions as records of `subject`, from the measured records of `basis`.
+/// Returns predicted figures as records of `subject`, from the measured records of `basis`.
 pub(super) fn records(
-    predicted: &[Prediction; 3],
+    figures: impl IntoIterator<Item = (Quantity, Unit, Estimate)>,
     subject: &Subject,
     basis: &[Record],
 ) -> Vec<Record> {
     let Some(like) = basis.first() else { return Vec::new() };
     let from: Vec<String> = basis.iter().map(|record| record.subject.to_string()).collect();
-    let record = |(quantity, prediction): (_, &Prediction)| {
-        let figure = (quantity, Unit::Nanos, prediction.simulated);
+    let record = |figure| {
         let kind = Kind::Predicted { by: word::FLEET_RUNG.to_owned(), from: from.clone() };
         let model = (word::MODEL.to_owned(), "simulated stages of sessions".to_owned());
         Record {
@@ -184,7 +248,7 @@ pub(super) fn records(
             ..Record::new(subject.clone(), figure, kind, like.machine.clone())
         }
     };
-    word::TRANSACTION_NS.into_iter().zip(predicted).map(record).collect()
+    figures.into_iter().map(record).collect()
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The curves as tables and as a picture.
 
 use std::fs;
+use std::path::Path;
 
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Estimate, PerSecond};
@@ -63,16 +64,14 @@ fn gain(two: &[Curve]) -> String {
         Some((point.load, point.predicted[2].simulated.point(), measured(point, 2)?.point()))
     };
     let [baseline, other] = two else { return String::new() };
-    let name = |curve: &Curve| curve.label.rsplit_once(", ").map(|(_, by)| by.to_owned());
-    let scenario = |curve: &Curve| curve.label.rsplit_once(", ").map(|(of, _)| of.to_owned());
-    let (Some(by), Some(against), Some((load, predicted, seen)), Some((_, predicted_0, seen_0))) =
-        (name(other), name(baseline), of(other), of(baseline))
+    let (Some((load, predicted, seen)), Some((_, predicted_0, seen_0))) = (of(other), of(baseline))
     else {
         return String::new();
     };
-    if scenario(other) != scenario(baseline) {
+    if other.scenario() != baseline.scenario() {
         return String::new();
     }
+    let (by, against) = (other.by(), baseline.by());
     wrapped(&format!(
         "same arrivals, load {}: the p99 of {against} is {:.1} times that of {by}; predicted: {:.1}",
         percent(load),
@@ -127,27 +126,29 @@ fn rows(point: &Point) -> Vec<Vec<String>> {
             interval(simulated),
             or_dash(measured, |measured| time(measured.point())),
             or_dash(measured, interval),
-            or_dash(measured, |measured| {
-                format!("{:+.0} %", 100.0 * (simulated.point() / measured.point() - 1.0))
-            }),
+            or_dash(measured, |measured| off(simulated, measured)),
         ]
     };
     QUANTILES.into_iter().enumerate().map(row).collect()
 }
 
+/// Returns the error of a prediction.
+pub(super) fn off(predicted: Estimate, measured: Estimate) -> String {
+    format!("{:+.0} %", 100.0 * (predicted.point() / measured.point() - 1.0))
+}
+
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "times of a run")]
-fn time(ns: f64) -> String {
+pub(super) fn time(ns: f64) -> String {
     short(ns.round() as u64)
 }
 
-fn interval(of: Estimate) -> String {
+pub(super) fn interval(of: Estimate) -> String {
     let (low, high) = of.interval();
     format!("[{}-{}]", time(low), time(high))
 }
 
 /// Draws a chart for each server.
-pub(super) fn draw(asked: &ResponseCurve, curves: &[Curve]) -> Result<(), CliError> {
-    let Some(file) = &asked.svg else { return Ok(()) };
+pub(super) fn draw(file: &Path, curves: &[Curve]) -> Result<(), CliError> {
     let plane = |curve: &Curve| {
         let series = |(number, name, of): (usize, &str, Quantile)| {
             let at = |point: &Point| Some((100.0 * point.load, of(point, number)? / 1e6));
@@ -203,7 +204,7 @@ mod tests {
     fn errors_stand_beside_each_point_and_above_the_table() {
         let points = vec![point(0.5, Some(0.8e6)), point(0.9, Some(1e6)), point(0.95, None)];
         let label = "rsa-2048 tls13, openssl".to_owned();
-        let curve = Curve { label, capacity_per_s: 1000.0, points };
+        let curve = Curve { label, capacity_per_s: 1000.0, points, backlog: None };
         let asked = |same_rates| ResponseCurve { loads: Vec::new(), same_rates, svg: None };
         let text = text(&asked(false), &[curve]);
         assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
@@ -216,11 +217,26 @@ mod tests {
     }
 
     #[test]
+    fn a_chart_has_both_quantiles() {
+        let points = vec![point(0.5, Some(0.8e6)), point(0.9, None)];
+        let label = "rsa-2048 tls13, openssl".to_owned();
+        let curve = Curve { label, capacity_per_s: 1000.0, points, backlog: None };
+        let file = std::env::temp_dir().join(format!("curve-{}.svg", std::process::id()));
+        draw(&file, &[curve]).unwrap();
+        let drawn = fs::read_to_string(&file).unwrap();
+        fs::remove_file(&file).unwrap();
+        for name in ["p50 measured", "p99 predicted", "rsa-2048 tls13, openssl"] {
+            assert!(drawn.contains(name), "{name}: {drawn}");
+        }
+    }
+
+    #[test]
     fn servers_with_the_same_arrivals_are_compared() {
         let curve = |label: &str, p99| Curve {
             label: label.to_owned(),
             capacity_per_s: 1000.0,
             points: vec![point(0.6, p99)],
+            backlog: None,
         };
         let two = [
             curve("rsa-2048 tls13, openssl", Some(8e6)),
