@@ -35,8 +35,12 @@ impl Config {
             .map_err(|why| Rejected::unreadable("the settings", path, why))?;
         let refuse = |line, why: String| Rejected::Settings { path: path.to_owned(), line, why };
         let site: Site = toml::from_str(&text).map_err(|error| {
-            let line = error.span().map(|span| 1 + lines(&text[..span.start]));
-            refuse(line, format!("{}: correct this line", error.message()))
+            let is_missing = error.message().starts_with("missing field");
+            // what is missing outside of tables is on no line
+            let span = error.span().filter(|span| !(is_missing && span.is_empty()));
+            let remedy = if is_missing { "add it" } else { "correct this line" };
+            let line = span.map(|span| 1 + lines(&text[..span.start]));
+            refuse(line, format!("{}: {remedy}", error.message()))
         })?;
         let folder = path.parent().unwrap_or(Path::new(""));
         let config = site.into_config(folder).map_err(|why| refuse(None, why.to_string()))?;

@@ -387,7 +387,11 @@ impl Worker {
     }
 
     fn remove(&mut self, key: usize) {
-        self.connections.remove(key).release_upstreams(&mut self.cx);
+        let mut connection = self.connections.remove(key);
+        // Until a child of this process has called execve(2), it keeps the socket open: events of
+        // the old connection would reach the next one with its key.
+        let _ = self.poll.registry().deregister(connection.socket());
+        connection.release_upstreams(&mut self.cx);
         self.cx.tally().connections_closed.add(1);
     }
 

@@ -10,6 +10,7 @@ mod forward;
 mod handshake;
 mod multiplex;
 mod preface;
+mod proxy_header;
 mod relay;
 
 use core::net::IpAddr;

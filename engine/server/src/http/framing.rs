@@ -80,6 +80,10 @@ enum At {
         value: u64,
         digits: u8,
     },
+    /// In spaces after the size, which some read as the end of the digits and others do not.
+    Blank {
+        value: u64,
+    },
     /// In the extensions of a chunk.
     Extension {
         value: u64,
@@ -96,7 +100,8 @@ enum At {
     DataLf,
     /// At the start of a line of the trailer section.
     Trailer,
-    InTrailer,
+    InName,
+    InValue,
     TrailerLf,
     LastLf,
     End,
@@ -124,7 +129,8 @@ impl Chunks {
                 self.at = if left == 0 { At::DataCr } else { At::Data { left } };
                 continue;
             }
-            let was_in_trailers = matches!(self.at, At::Trailer | At::InTrailer | At::TrailerLf);
+            let was_in_trailers =
+                matches!(self.at, At::Trailer | At::InName | At::InValue | At::TrailerLf);
             self.at = self.after(bytes[taken])?;
             if was_in_trailers && self.at != At::LastLf {
                 part(Part::Trailer(bytes[taken]));
@@ -144,28 +150,42 @@ impl Chunks {
     fn after(&self, byte: u8) -> Result<At, Malformed> {
         Ok(match (self.at, byte) {
             (At::Size { value, digits }, b'\r') if digits > 0 => At::SizeLf { value },
-            (At::Size { value, digits }, b';' | b' ' | b'\t') if digits > 0 => {
-                At::Extension { value }
-            }
+            (At::Size { value, digits }, b';') if digits > 0 => At::Extension { value },
+            (At::Size { value, digits }, b' ' | b'\t') if digits > 0 => At::Blank { value },
             // 15 digits: the sum of lengths cannot overflow
             (At::Size { value, digits: digits @ 0..15 }, _) => {
                 let digit = char::from(byte).to_digit(16).ok_or(Malformed)?;
                 At::Size { value: value * 16 + u64::from(digit), digits: digits + 1 }
             }
-            (At::Extension { value }, b'\r') => At::SizeLf { value },
-            (At::Extension { value }, byte) if byte != b'\n' => At::Extension { value },
+            (At::Blank { value }, b' ' | b'\t') => At::Blank { value },
+            (At::Blank { value }, b';') => At::Extension { value },
+            (At::Blank { value } | At::Extension { value }, b'\r') => At::SizeLf { value },
+            (At::Extension { value }, byte) if is_text(byte) => At::Extension { value },
             (At::SizeLf { value: 0 }, b'\n') => At::Trailer,
             (At::SizeLf { value }, b'\n') => At::Data { left: value },
             (At::DataCr, b'\r') => At::DataLf,
             (At::DataLf, b'\n') => At::Size { value: 0, digits: 0 },
             (At::Trailer, b'\r') => At::LastLf,
-            (At::InTrailer, b'\r') => At::TrailerLf,
-            (At::Trailer | At::InTrailer, byte) if byte != b'\n' => At::InTrailer,
+            (At::Trailer | At::InName, byte) if is_of_token(byte) => At::InName,
+            (At::InName, b':') => At::InValue,
+            (At::InValue, b'\r') => At::TrailerLf,
+            (At::InValue, byte) if is_text(byte) => At::InValue,
             (At::TrailerLf, b'\n') => At::Trailer,
             (At::LastLf, b'\n') => At::End,
             _ => return Err(Malformed),
         })
     }
+}
+
+/// Returns whether a byte can be in a field's value, RFC 9110 §5.5.
+const fn is_text(byte: u8) -> bool {
+    matches!(byte, b'\t' | b' '..=b'~' | 0x80..)
+}
+
+/// Returns whether a byte can be in a field's name, RFC 9110 §5.6.2.
+const fn is_of_token(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric()
+        || matches!(byte, b'!' | b'#'..=b'\'' | b'*' | b'+' | b'-' | b'.' | b'^'..=b'`' | b'|' | b'~')
 }
 
 #[cfg(test)]
@@ -229,7 +249,7 @@ mod tests {
     fn malformed_chunks_are_refused() {
         let long = [b"1;", &[b'x'; 9000][..], b"\r\n"].concat();
         let trailers = [b"0\r\n", &b"a: b\r\n".repeat(2000)[..]].concat();
-        let bodies: [&[u8]; 13] = [
+        let bodies: [&[u8]; 18] = [
             b"\r\n",
             b"x\r\n",
             b"-1\r\n",
@@ -239,6 +259,11 @@ mod tests {
             b"1\r\r\n",
             b"1\r\nab\r\n",
             b"1;a\n\r\n",
+            b"1;\0\r\n",
+            b"1 1\r\n",        // one byte, or 17
+            b"0\r\nx\r\n\r\n", // a trailer section without a colon, with an empty name, and folded
+            b"0\r\n: x\r\n\r\n",
+            b"0\r\na: b\r\n c\r\n\r\n",
             b"0\r\n\n",
             b"1000000000000000\r\n",
             &long,

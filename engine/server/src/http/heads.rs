@@ -17,6 +17,9 @@ pub(super) const OF_THE_CONNECTION: [&str; 6] =
 /// as another request, or not know the host.
 const OF_THE_MESSAGE: [&str; 3] = ["content-length", "host", "transfer-encoding"];
 
+/// Fields that say where a body ends.
+const OF_THE_BODY: [&str; 2] = ["content-length", "transfer-encoding"];
+
 /// Fields that this proxy sets; a client's own are removed, because anyone can write them.
 pub(super) const OF_THE_PROXY: [&str; 3] = ["x-forwarded-for", "x-forwarded-proto", "x-real-ip"];
 
@@ -110,6 +113,9 @@ fn complete(
         200..600 => body(head.headers)?,
         _ => return None,
     };
+    if version == 0 && matches!(body, Framing::Chunked(_)) {
+        return None; // RFC 9112 §6.1
+    }
     let keep_alive = body != Framing::UntilClose
         && if version == 0 { has(b"keep-alive") } else { !has(b"close") };
     Some(Answer { status, body, keep_alive, head_bytes })
@@ -143,7 +149,9 @@ pub(crate) fn write_answer_head(head: &[u8], connection: &str, out: &mut Vec<u8>
     let _ = answer.parse(head).expect("the head was parsed before");
     let (status, reason) = (answer.code.unwrap_or(502), answer.reason.unwrap_or(""));
     write!(out, "HTTP/1.1 {status} {reason}\r\n{connection}").expect("a Vec takes any bytes");
-    write_fields(answer.headers, &[], out);
+    // RFC 9110 §8.6: some clients would wait for a body.
+    let has_no_body = matches!(status, 100..200 | 204);
+    write_fields(answer.headers, if has_no_body { &OF_THE_BODY } else { &[] }, out);
 }
 
 #[cfg(test)]

@@ -13,12 +13,10 @@ use http::request::Parts;
 use http::{Method, Response as Head, StatusCode};
 use httparse::{EMPTY_HEADER, Header};
 
-use super::date::Date;
 use super::fields::{FIELDS_MAX, loggable, options};
 use super::framing::Framing;
 use super::heads::{OF_THE_CONNECTION, OF_THE_PROXY};
 use super::request::{Request, Status};
-use super::response::Response;
 
 /// Fields that this file writes itself, or that must not be in a trailer section.
 const OF_THE_FRAMING: [&str; 4] = ["content-length", "host", "trailer", "transfer-encoding"];
@@ -229,24 +227,4 @@ pub(crate) fn map_trailers(section: &[u8]) -> Option<HeaderMap> {
 fn map_field(field: &Header<'_>) -> Option<(HeaderName, HeaderValue)> {
     let name = HeaderName::from_bytes(field.name.as_bytes()).ok()?;
     Some((name, HeaderValue::from_bytes(field.value).ok()?))
-}
-
-/// Returns the head of a response of this server.
-pub(crate) fn own_head(response: &Response, date: &mut Date) -> Head<()> {
-    let mut head = Head::new(());
-    *head.status_mut() = StatusCode::from_u16(response.status.code()).expect("a status of HTTP");
-    let fields = head.headers_mut();
-    let mut set = |name, value: &str| {
-        // A URL with other characters is left out.
-        if let Ok(value) = HeaderValue::from_str(value) {
-            fields.insert(name, value);
-        }
-    };
-    set(header::DATE, date.now());
-    set(header::CONTENT_TYPE, response.media_type);
-    set(header::CONTENT_LENGTH, &response.body.left().to_string());
-    if response.status == Status::MethodNotAllowed {
-        set(header::ALLOW, "GET, HEAD");
-    }
-    head
 }

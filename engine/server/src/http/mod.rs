@@ -18,6 +18,6 @@ pub(crate) use date::Date;
 pub(crate) use files::Root;
 pub(crate) use framing::{Framing, Malformed};
 pub(crate) use heads::{Answer, ParsedAnswer, parse_answer, write_answer_head, write_request_head};
-pub(crate) use mapping::{Mapped, map_answer, map_request, map_trailers, own_head, write_trailers};
+pub(crate) use mapping::{Mapped, map_answer, map_request, map_trailers, write_trailers};
 pub(crate) use request::{Parsed, Request, Status, host, parse};
-pub(crate) use response::{Head, Response};
+pub(crate) use response::{Head, Response, own_head};

@@ -193,12 +193,19 @@ fn body(fields: &[Header<'_>]) -> Result<Framing, Status> {
 /// RFC 9112 §3.2: keeps the origin form and `*`, and removes scheme and authority from the absolute
 /// form.
 fn origin_form(target: &str) -> Result<String, Status> {
+    // Some readers end a target at `#`, or decode other characters than ASCII.
+    if !target.is_ascii() || target.contains('#') {
+        return Err(Status::BadRequest);
+    }
     if target.starts_with('/') || target == "*" {
         return Ok(target.to_owned());
     }
-    let rest = target.split_once("://").ok_or(Status::BadRequest)?.1;
-    let path = rest.find('/').map_or("/", |at| &rest[at..]);
-    Ok(path.to_owned())
+    let (scheme, rest) = target.split_once("://").ok_or(Status::BadRequest)?;
+    if !scheme.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+        return Err(Status::BadRequest);
+    }
+    let path = &rest[rest.find(['/', '?']).unwrap_or(rest.len())..];
+    Ok(if path.starts_with('/') { path.to_owned() } else { format!("/{path}") })
 }
 
 #[cfg(test)]
@@ -259,7 +266,11 @@ mod tests {
         let target = |text| request(&format!("GET {text} HTTP/1.1\r\nHost: a\r\n\r\n")).target;
         assert_eq!(target("https://a:1/bytes/1"), "/bytes/1");
         assert_eq!(target("https://a"), "/");
-        assert_eq!(refused("GET bytes HTTP/1.1\r\nHost: a\r\n\r\n"), Status::BadRequest);
+        assert_eq!(target("https://a?b/c"), "/?b/c", "the path is empty");
+        for bad in ["bytes", "x?y://a/b", "/a#b", "/\u{e4}"] {
+            let text = format!("GET {bad} HTTP/1.1\r\nHost: a\r\n\r\n");
+            assert_eq!(refused(&text), Status::BadRequest, "{bad}");
+        }
     }
 
     #[test]

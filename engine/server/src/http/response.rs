@@ -2,6 +2,9 @@
 
 use std::io::{self, Write as _};
 
+use http::StatusCode;
+use http::header::{self, HeaderValue};
+
 use super::body::{BODY_BYTES_MAX, Body};
 use super::date::Date;
 use super::files::{Root, media_type};
@@ -134,6 +137,26 @@ impl Response {
             self.body = Body::None;
         }
     }
+}
+
+/// Returns the head of a response in HTTP/2.
+pub(crate) fn own_head(response: &Response, date: &mut Date) -> http::Response<()> {
+    let mut head = http::Response::new(());
+    *head.status_mut() = StatusCode::from_u16(response.status.code()).expect("a status of HTTP");
+    let fields = head.headers_mut();
+    let mut set = |name, value: &str| {
+        // A URL with other characters is left out.
+        if let Ok(value) = HeaderValue::from_str(value) {
+            fields.insert(name, value);
+        }
+    };
+    set(header::DATE, date.now());
+    set(header::CONTENT_TYPE, response.media_type);
+    set(header::CONTENT_LENGTH, &response.body.left().to_string());
+    if response.status == Status::MethodNotAllowed {
+        set(header::ALLOW, "GET, HEAD");
+    }
+    head
 }
 
 /// Returns whether the file may exist although the server cannot open it now.

@@ -99,6 +99,9 @@ impl fmt::Display for ReadError {
             }
             Problem::Io(why) => write!(f, "cannot be read: {why}"),
             Problem::NotALine(why) => {
+                let why = why.to_string();
+                // a name in the file may contain control characters
+                let why = why.replace(char::is_control, "?");
                 write!(
                     f,
                     "not a line of this format: {why}: was the file written by another program?"
@@ -164,6 +167,9 @@ mod tests {
         );
         let newer = read(format!("{newer}\n").as_bytes()).unwrap_err();
         assert!(matches!(newer.problem, Problem::Schema(3)), "{newer}");
+        let control =
+            read(&b"{\"event\":\"lost\",\"\x1b[2J\x7f\":1}\n"[..]).unwrap_err().to_string();
+        assert!(!control.contains(char::is_control), "{control:?}");
         let long = "x".repeat(40_000) + "\n";
         assert!(matches!(read(long.as_bytes()).unwrap_err().problem, Problem::CutShort));
     }

@@ -175,14 +175,11 @@ impl Out {
 
     fn batch(&mut self, batch: &[Line]) {
         self.tell_lost();
-        match self.write_all(batch) {
-            Ok(()) => {
-                self.state.written.fetch_add(batch.len() as u64, Ordering::Relaxed);
-            }
-            Err(why) => {
-                self.state.lose(batch.len());
-                self.failed(&why);
-            }
+        let (written, result) = self.write(batch);
+        self.state.written.fetch_add(written as u64, Ordering::Relaxed);
+        if let Err(why) = result {
+            self.state.lose(batch.len() - written);
+            self.failed(&why);
         }
     }
 
@@ -203,17 +200,38 @@ impl Out {
     }
 
     fn write_all(&mut self, lines: &[Line]) -> io::Result<()> {
+        self.write(lines).1
+    }
+
+    /// Writes lines. Returns the number of whole lines in the file: a full disk may take a part.
+    fn write(&mut self, lines: &[Line]) -> (usize, io::Result<()>) {
         self.text.clear();
         if self.torn {
             self.text.push(b'\n');
         }
         for line in lines {
-            self.state.format.append(line, &mut self.text)?;
+            if let Err(why) = self.state.format.append(line, &mut self.text) {
+                return (0, Err(why));
+            }
         }
-        self.torn = true;
-        self.file.write_all(&self.text)?;
-        self.torn = false;
-        Ok(())
+        let (mut done, mut result) = (0, Ok(()));
+        while done < self.text.len() && result.is_ok() {
+            match self.file.write(&self.text[done..]) {
+                Ok(0) => result = Err(io::ErrorKind::WriteZero.into()),
+                Ok(count) => done += count,
+                Err(why) if why.kind() == io::ErrorKind::Interrupted => {}
+                Err(why) => result = Err(why),
+            }
+        }
+        let mut ends = self.text[..done].iter().filter(|byte| **byte == b'\n').count();
+        // the next write begins with the line feed that is missing
+        ends += usize::from(done > 0 && self.text.get(done) == Some(&b'\n'));
+        // the first line feed may end an older line
+        let whole = ends.saturating_sub(usize::from(self.torn));
+        if done > 0 {
+            self.torn = self.text[done - 1] != b'\n';
+        }
+        (whole, result)
     }
 }
 

@@ -1,7 +1,9 @@
 //! Tests the server from outside: with curl, `openssl s_client`, and an OpenSSL client.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+mod apart;
 mod engines;
+mod faults;
 mod flood;
 mod frames;
 mod handshakes;
@@ -9,11 +11,14 @@ mod hostile;
 mod http;
 mod http2;
 mod http2_rogue;
+mod load;
 mod names;
 mod proxy;
 mod rig;
+mod scanners;
 mod sessions;
 mod site;
+mod soak;
 mod spill;
 mod starting;
 mod stopping;

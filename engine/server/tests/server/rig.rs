@@ -92,8 +92,7 @@ impl Rig {
         assert_eq!(report.connections_cut, 0);
         assert_eq!(report.workers_lost, 0);
         assert!(report.log_complete);
-        let file = fs::read(self.folder.path("access.log")).unwrap();
-        Log(read(file.as_slice()).unwrap())
+        Log::of(&self.folder)
     }
 }
 
@@ -117,6 +116,12 @@ pub(crate) fn certify(folder: &Folder, key: &Path) -> PathBuf {
 pub(crate) struct Log(pub(crate) Vec<Line>);
 
 impl Log {
+    /// Reads the log in the folder of a server that has stopped.
+    pub(crate) fn of(folder: &Folder) -> Self {
+        let file = fs::read(folder.path("access.log")).unwrap();
+        Self(read(file.as_slice()).unwrap())
+    }
+
     pub(crate) fn handshakes(&self) -> Vec<&HandshakeLine> {
         let lines = self.0.iter().filter_map(|line| match line {
             Line::Handshake(line) => Some(line),

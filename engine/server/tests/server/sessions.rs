@@ -20,13 +20,13 @@ const LIMIT: Duration = Duration::from_millis(400);
 const VERSIONS: [&str; 2] = ["-tls1_2", "-tls1_3"];
 
 /// A server of Redis on a free port of this machine, which ends with the test.
-struct RedisServer {
+pub(crate) struct RedisServer {
     child: Child,
     address: SocketAddr,
 }
 
 impl RedisServer {
-    fn start(address: SocketAddr, args: &[&str]) -> Self {
+    pub(crate) fn start(address: SocketAddr, args: &[&str]) -> Self {
         let (ip, port) = (address.ip().to_string(), address.port().to_string());
         let child = Command::new("redis-server")
             .args(["--bind", &ip, "--port", &port, "--save", "", "--appendonly", "no"])
@@ -40,12 +40,12 @@ impl RedisServer {
         this
     }
 
-    fn signal(&self, signal: Signal) {
+    pub(crate) fn signal(&self, signal: Signal) {
         kill_process(Pid::from_child(&self.child), signal).unwrap();
     }
 
     /// Replaces all values.
-    fn overwrite(&self, value: &str) {
+    pub(crate) fn overwrite(&self, value: &str) {
         let mut socket = tcp(self.address);
         let script =
             "for _, k in ipairs(redis.call('KEYS', '*')) do redis.call('SET', k, ARGV[1]) end";
@@ -65,7 +65,7 @@ impl Drop for RedisServer {
     }
 }
 
-fn free_address() -> SocketAddr {
+pub(crate) fn free_address() -> SocketAddr {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
 }
 

@@ -89,6 +89,7 @@ fn an_error_has_the_line_and_the_remedy() {
             "[proxy]\nbackends = [\"127.0.0.1:1\"]\nidle = 100000",
             "site.toml, line 4: the limit `proxy.idle` is longer than a day",
         ),
+        ("[proxy]\nconnect = 1", "site.toml, line 2: missing field `backends`: add it"),
         ("[proxy]\nbackends = [\"localhost\"]", "site.toml, line 3: invalid socket address"),
         (
             "client_roots = \"none.pem\"",
@@ -116,6 +117,10 @@ fn an_error_has_the_line_and_the_remedy() {
         assert!(error.starts_with(expected), "{settings}: {error}");
         assert!(!error.contains('\n'), "{error}");
     }
+    let site = Site::new("");
+    fs::write(site.0.path("site.toml"), "# nothing\n").unwrap();
+    let missing = site.read().unwrap_err();
+    assert!(missing.ends_with("site.toml: missing field `address`: add it"), "{missing}");
     let missing = Config::from_file("none.toml".as_ref()).unwrap_err().to_string();
     assert!(missing.starts_with("cannot read the settings none.toml"), "{missing}");
 }

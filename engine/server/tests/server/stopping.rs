@@ -69,7 +69,7 @@ fn timeouts_are_logged() {
     assert_eq!(report.connections_cut, 2);
     assert_eq!((report.counters.requests_cut, report.counters.ended(End::Stopped)), (1, 1));
     assert!(report.log_complete);
-    let log = rig::Log(read(&*fs::read(rig.folder.path("access.log")).unwrap()).unwrap());
+    let log = rig::Log::of(&rig.folder);
     assert!(!log.requests()[0].complete);
     let failed = log.handshakes().iter().filter(|line| line.outcome == Outcome::Failed).count();
     assert_eq!(failed, 1);
