@@ -143,7 +143,7 @@ fn no_client_notices_that_redis_fails() {
     until_used();
 
     redis.signal(Signal::STOP);
-    until("unanswered questions", &|it| it.unanswered > 0);
+    until("no connections", &|it| it.workers == 0);
     load.until_more(100);
     redis.signal(Signal::CONT);
     until_used();
