@@ -132,8 +132,14 @@ impl PublicKey {
 
     /// Returns n in digits.
     pub(crate) fn digits(&self) -> &Modulus<Digit> {
-        let new = || Modulus::new(&self.n, self.digits_shape());
-        self.digits.get_or_init(|| new().expect("n of a checked key is odd"))
+        if let Some(digits) = self.digits.get() {
+            return digits;
+        }
+        // Not within `get_or_init`: a child that is forked meanwhile would wait for the thread that
+        // computes, which it does not have.
+        let new = Modulus::new(&self.n, self.digits_shape()).expect("n of a checked key is odd");
+        let _ = self.digits.set(new);
+        self.digits.get().expect("set by this thread or another")
     }
 
     pub(crate) fn digits_shape(&self) -> Shape {

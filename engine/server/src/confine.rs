@@ -78,6 +78,12 @@ const CALLS: &[i64] = &[
     libc::SYS_set_robust_list,
     // random numbers
     libc::SYS_getrandom,
+    // questions of the C library and of OpenSSL
+    libc::SYS_getegid,
+    libc::SYS_geteuid,
+    libc::SYS_getgid,
+    libc::SYS_getuid,
+    libc::SYS_sysinfo,
     // the message of a panic
     libc::SYS_getcwd,
     libc::SYS_readlinkat,

@@ -34,9 +34,17 @@ use crate::suite::{Group, Protocol, Suite};
 use crate::tickets::use_tickets;
 
 /// Returns what distinguishes sessions of servers that share ticket keys. OpenSSL asks for no client
-/// certificate when a session resumes, so servers with other trust anchors must not resume it.
-fn session_context(client_roots: Option<&[u8]>) -> [u8; 32] {
-    sha256(&[b"tollgate", client_roots.unwrap_or_default()].concat())
+/// certificate when a session resumes, and only the client for its suite. So servers with other trust
+/// anchors or other suites must not resume it.
+fn session_context(config: &Config) -> [u8; 32] {
+    let mut suites = config.suites.clone();
+    if suites.is_empty() {
+        suites = Suite::defaults(config.allow_rsa_kx);
+    }
+    let mut names: Vec<&str> = suites.iter().map(|suite| suite.name()).collect();
+    names.sort_unstable();
+    let roots = sha256(config.client_roots.as_deref().unwrap_or_default());
+    sha256(&[b"tollgate", &roots[..], names.join(":").as_bytes()].concat())
 }
 
 /// How handshakes wait for their private-key operation.
@@ -374,7 +382,7 @@ fn resumption(
     store: &Arc<Store>,
 ) -> Result<(), ErrorStack> {
     context.set_session_cache_mode(SslSessionCacheMode::OFF);
-    context.set_session_id_context(&session_context(config.client_roots.as_deref()))?;
+    context.set_session_id_context(&session_context(config))?;
     match config.resumption {
         Resumption::Cache => {
             context.set_options(SslOptions::NO_TICKET);

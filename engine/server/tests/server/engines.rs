@@ -3,8 +3,8 @@
 use std::fs;
 
 use crate::rig::{self, ONE_REQUEST, Rig, bytes, fetch, s_client};
-use tollgate_server::log::Line;
 use tollgate_cpu::{HaveAdxBmi2, HaveAvx2, HaveIfma};
+use tollgate_server::log::Line;
 use tollgate_server::{Certificate, Config, Engine, KeyKind, Resumption, Server, SignerOperations};
 
 fn start(engine: Engine, kind: KeyKind) -> Rig {

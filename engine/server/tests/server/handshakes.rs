@@ -255,6 +255,8 @@ fn servers_with_the_same_ticket_keys_resume_each_others_sessions() {
     };
     let servers = [Rig::start(config.clone()), Rig::start(config.clone())];
     let roots = Issued::new(KeyKind::EcdsaP256, 1).unwrap().root().unwrap();
+    let suites = vec![Suite::Aes256Gcm, Suite::EcdheRsaAes256Gcm];
+    let stronger = Rig::start(Config { suites, ..config.clone() });
     let stricter = Rig::start(Config { client_roots: Some(roots), ..config });
     let file = folder.path("session.pem");
     let file = file.to_str().unwrap();
@@ -281,6 +283,7 @@ fn servers_with_the_same_ticket_keys_resume_each_others_sessions() {
             assert!(connect(&servers[0], ["-sess_in", more[3]]));
             std::fs::remove_file(renewed).unwrap();
         }
+        assert!(!connect(&stronger, ["-sess_in", file]), "its suites are others {version}");
         assert!(!connect(&stricter, ["-sess_in", file]), "it asks for a certificate {version}");
         write(&[2, 1]);
         servers[1].running.reload().unwrap();
