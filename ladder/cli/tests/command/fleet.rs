@@ -58,6 +58,19 @@ fn two_engines_are_sized_and_compared() {
     assert!(!records.iter().any(|r| r.subject.parameter("against") == Some("tollgate")));
 }
 
+/// OpenSSL's session of one machine and Tollgate's of another have no ratio and no savings.
+#[test]
+fn records_of_two_machines_are_refused() {
+    let [from, other] = ["one-machine.jsonl", "other-machine.jsonl"].map(scratch);
+    let write = |to, record: &Record| jsonl::Writer::new(File::create(to).unwrap()).write(record);
+    write(&from, &server("openssl", 600.0)).unwrap();
+    let machine = Machine::unknown("Other Processor 10");
+    write(&other, &Record { machine, ..server("tollgate", 400.0) }).unwrap();
+    let refusal = "two machines, some-processor-9000 and other-processor-10: give files of one";
+    refused(&run(&["fleet", from.name(), other.name()]), refusal);
+    assert_eq!(run(&["fleet", other.name()]).status.code(), Some(0));
+}
+
 #[test]
 fn one_figure_is_enough() {
     let flags = "fleet --cpu-us 500 --bytes 0 --sessions-per-s 5000 --utilisation 1 --json -";

@@ -9,6 +9,7 @@ use super::Fleet;
 use crate::error::CliError;
 use crate::host::Host;
 use crate::shelf;
+use crate::verbs::compare::same_machine;
 
 /// The cost of one session, and its record.
 pub(super) struct MeasuredSession {
@@ -66,8 +67,17 @@ fn is_cpu(record: &Record) -> bool {
         && record.subject.parameter(word::AGAINST).is_none()
 }
 
-/// Returns the sessions with a record of their CPU time; the last record of each is used.
+/// Returns the sessions with a record of their CPU time; the last record of each is used. Records of
+/// different machines are refused: their CPU times cannot be compared, and a later one would replace
+/// an earlier one of the same session.
 pub(super) fn sessions(known: &[Record], host: &Host) -> Result<Vec<MeasuredSession>, CliError> {
+    let mut all = known.iter().filter(|record| is_cpu(record)).map(|record| &record.machine);
+    if let Some(first) = all.next()
+        && let Some(other) = all.find(|machine| !same_machine(machine, first))
+    {
+        let (first, other) = (first.slug(), other.slug());
+        bail!("records of two machines, {first} and {other}: give files of one of them");
+    }
     let mut wanted: Vec<&Record> = Vec::new();
     for record in known.iter().filter(|record| is_cpu(record)) {
         wanted.retain(|earlier| earlier.subject != record.subject);
