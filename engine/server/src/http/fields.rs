@@ -18,6 +18,12 @@ pub(super) fn loggable(value: &[u8]) -> String {
     String::from_utf8_lossy(&value[..value.len().min(LOGGED_BYTES_MAX)]).into_owned()
 }
 
+/// Returns the value of `Referer` for the access log, without its query.
+pub(super) fn referer(value: &[u8]) -> String {
+    let end = value.iter().position(|byte| b"?#".contains(byte)).unwrap_or(value.len());
+    loggable(&value[..end])
+}
+
 /// Returns the options of the `Connection` fields.
 pub(super) fn options<'a>(fields: &'a [Header<'a>]) -> impl Iterator<Item = &'a [u8]> {
     let lists = fields.iter().filter(|field| is(field, "connection"));

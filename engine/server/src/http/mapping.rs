@@ -13,7 +13,7 @@ use http::request::Parts;
 use http::{Method, Response as Head, StatusCode};
 use httparse::{EMPTY_HEADER, Header};
 
-use super::fields::{FIELDS_MAX, loggable, options};
+use super::fields::{FIELDS_MAX, loggable, options, referer};
 use super::framing::Framing;
 use super::heads::{OF_THE_CONNECTION, OF_THE_PROXY};
 use super::request::{Request, Status};
@@ -64,7 +64,7 @@ pub(crate) fn map_request(
     if head.len() > head_bytes_max {
         return Err(Status::FieldsTooLarge);
     }
-    let field = |name: &HeaderName| parts.headers.get(name).map(|value| loggable(value.as_bytes()));
+    let value = |name: &HeaderName| parts.headers.get(name).map(HeaderValue::as_bytes);
     let request = Request {
         method: match method {
             "GET" => Cow::Borrowed("GET"),
@@ -74,8 +74,8 @@ pub(crate) fn map_request(
         target: target.to_owned(),
         keep_alive: true,
         http: "2",
-        referer: field(&header::REFERER),
-        user_agent: field(&header::USER_AGENT),
+        referer: value(&header::REFERER).map(referer),
+        user_agent: value(&header::USER_AGENT).map(loggable),
         body,
         expects: false,
         upgrades: false,

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use httparse::{EMPTY_HEADER, Header};
 
-use super::fields::{FIELDS_MAX, is, loggable, options, wants_upgrade};
+use super::fields::{FIELDS_MAX, is, loggable, options, referer, wants_upgrade};
 use super::framing::Framing;
 
 /// The statuses that this server uses, RFC 9110 §15.
@@ -134,15 +134,14 @@ fn complete(head: &httparse::Request<'_, '_>, head_bytes: usize) -> Result<Reque
         return Err(Status::BadRequest); // RFC 9112 §6.1
     }
     let upgrades = wants_upgrade(head.headers);
-    let field =
-        |name| head.headers.iter().find(|field| is(field, name)).map(|field| loggable(field.value));
+    let value = |name| head.headers.iter().find(|field| is(field, name)).map(|field| field.value);
     Ok(Request {
         method,
         target,
         keep_alive,
         http: if version == 0 { "1.0" } else { "1.1" },
-        referer: field("referer"),
-        user_agent: field("user-agent"),
+        referer: value("referer").map(referer),
+        user_agent: value("user-agent").map(loggable),
         body,
         expects,
         upgrades,

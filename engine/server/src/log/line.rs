@@ -97,7 +97,8 @@ pub struct RequestLine {
     /// The version of HTTP: "1.0", "1.1" or "2"; absent if the input was not a request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub http: Option<Cow<'static, str>>,
-    /// The page that led to the request, at most 256 bytes, if the client names one.
+    /// The page that led to the request, without its query, at most 256 bytes, if the client names
+    /// one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub referer: Option<Cow<'static, str>>,
     /// The client's program, at most 256 bytes, if the client names it.

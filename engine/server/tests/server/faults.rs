@@ -91,7 +91,8 @@ fn a_back_end_that_dies_in_bodies_cuts_these_responses_only() {
     let load = Load::start(&[rig.running.addr()], 6);
     load.until_more(400);
     let seen = load.end();
-    let is_cut = |target: &str| target["/bytes/".len()..].parse::<usize>().unwrap().is_multiple_of(5);
+    let is_cut =
+        |target: &str| target["/bytes/".len()..].parse::<usize>().unwrap().is_multiple_of(5);
     assert!(seen.cut.len() > 80 && seen.cut.iter().all(|target| is_cut(target)), "{:?}", seen.cut);
     assert!(!seen.whole.keys().any(|target| is_cut(target)));
     assert_eq!((seen.with_status(200), seen.unconnected), (seen.whole.len(), 0));

@@ -43,7 +43,7 @@ fn after(start: &str, output: &mut BufReader<ChildStdout>) -> String {
 fn get(port: u16, path: &str, trusted: &Scratch) -> String {
     let output = Command::new("curl")
         .args(["--silent", "--show-error", "--max-time", "20", "--cacert", trusted.name()])
-        .args(["--referer", "https://a/\"b", "--user-agent", "test"])
+        .args(["--referer", "https://a/\"b?secret=1", "--user-agent", "test"])
         .arg(format!("https://localhost:{port}{path}"))
         .output()
         .unwrap();
