@@ -35,13 +35,22 @@ pub(crate) struct Ended {
 impl Apart {
     /// Starts a server with these settings, an access log, and these variables of the environment.
     pub(crate) fn start(settings: &str, variables: &[(&str, &OsStr)]) -> Self {
+        Self::start_with(&format!("workers = 2\n{settings}"), "", variables)
+    }
+
+    /// As [`Self::start`], without a number of workers, and with further certificates.
+    pub(crate) fn start_with(
+        settings: &str,
+        certificates: &str,
+        variables: &[(&str, &OsStr)],
+    ) -> Self {
         let folder = Folder::new();
         let key = keys().join("rsa-2048.pem");
         certify(&folder, &key);
         let file = folder.path("site.toml");
         let text = format!(
-            "address = \"127.0.0.1:0\"\naccess_log = \"access.log\"\n\
-             workers = 2\n{settings}\n[[certificate]]\nchain = \"chain.pem\"\nkey = {key:?}\n"
+            "address = \"127.0.0.1:0\"\naccess_log = \"access.log\"\n{settings}\n\
+             [[certificate]]\nchain = \"chain.pem\"\nkey = {key:?}\n{certificates}"
         );
         fs::write(&file, text).unwrap();
         // a file that is too long then is an error, not a signal

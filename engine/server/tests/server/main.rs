@@ -12,6 +12,7 @@ mod http;
 mod http2;
 mod http2_rogue;
 mod load;
+mod many_names;
 mod names;
 mod proxy;
 mod rig;
