@@ -1,7 +1,7 @@
 //! Ten thousand certificates by name: the memory that they take, and their reload under load.
 
+use core::fmt::Write as _;
 use core::net::SocketAddr;
-use std::fmt::Write as _;
 use std::fs;
 use std::net::TcpStream;
 use std::time::Instant;
