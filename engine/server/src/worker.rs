@@ -263,8 +263,10 @@ impl Worker {
                 return;
             };
             match listener.accept() {
-                Ok((socket, client)) if self.is_full() => self.spill(socket, client.ip()),
-                Ok((socket, client)) => self.admit(socket, client.ip()),
+                Ok((socket, client)) if self.is_full() => {
+                    self.spill(socket, client.ip().to_canonical())
+                }
+                Ok((socket, client)) => self.admit(socket, client.ip().to_canonical()),
                 Err(why) if why.kind() == io::ErrorKind::WouldBlock => self.accept_ready = false,
                 Err(why) => self.accept_failed(&why),
             }
