@@ -264,7 +264,7 @@ impl Worker {
             };
             match listener.accept() {
                 Ok((socket, client)) if self.is_full() => {
-                    self.spill(socket, client.ip().to_canonical())
+                    self.spill(socket, client.ip().to_canonical());
                 }
                 Ok((socket, client)) => self.admit(socket, client.ip().to_canonical()),
                 Err(why) if why.kind() == io::ErrorKind::WouldBlock => self.accept_ready = false,
