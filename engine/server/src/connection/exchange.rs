@@ -8,12 +8,9 @@ use openssl::ssl::ErrorCode;
 use super::{Connection, Context, Phase, Step, Transport};
 use crate::failure::{Broken, End};
 use crate::http::{
-    Body, Framing, Head, Parsed, RECORD_BYTES_MAX, Request, Response, Status, parse,
+    Body, Framing, Head, Parsed, RECORD_BYTES_MAX, Request, Response, Status, loggable_path, parse,
 };
 use crate::log::{Line, RequestLine, micros, now_us};
-
-/// The longest target that goes into the access log, in bytes.
-const TARGET_BYTES_MAX: usize = 256;
 
 /// Buffers and state of requests and responses.
 #[derive(Debug, Default)]
@@ -63,7 +60,7 @@ impl Answered {
     pub(super) fn new(number: u64, request: Request) -> Self {
         Self {
             method: request.method,
-            target: loggable(&request.target).into(),
+            target: loggable_path(request.target.as_bytes()).into(),
             http: Some(request.http),
             referer: request.referer,
             user_agent: request.user_agent,
@@ -321,12 +318,4 @@ impl<S: Transport> Connection<S> {
             took_us: micros(Instant::now().duration_since(answered.begun)),
         })
     }
-}
-
-/// Returns a target without its query, cut to the maximum length in a log line.
-fn loggable(target: &str) -> String {
-    let path = target.split('?').next().unwrap_or_default();
-    let ends = path.char_indices().map(|(at, letter)| at + letter.len_utf8());
-    let end = ends.take_while(|end| *end <= TARGET_BYTES_MAX).last();
-    path[..end.unwrap_or(0)].to_owned()
 }

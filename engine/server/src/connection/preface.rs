@@ -14,6 +14,7 @@ impl<S: Transport> Connection<S> {
             Ok(_) => match parse(reads.received()) {
                 Header::Complete { client, bytes } => {
                     reads.skip(bytes);
+                    let client = client.map(|client| client.to_canonical());
                     self.client = client.unwrap_or(self.client);
                     // the load balancer's own checks have no limit
                     let counted = client.map_or(Ok(None), |client| cx.shared.enter(client));

@@ -13,7 +13,7 @@ use http::request::Parts;
 use http::{Method, Response as Head, StatusCode};
 use httparse::{EMPTY_HEADER, Header};
 
-use super::fields::{FIELDS_MAX, loggable, options, referer};
+use super::fields::{FIELDS_MAX, loggable, loggable_path, options};
 use super::framing::Framing;
 use super::heads::{OF_THE_CONNECTION, OF_THE_PROXY};
 use super::request::{Request, Status};
@@ -74,7 +74,7 @@ pub(crate) fn map_request(
         target: target.to_owned(),
         keep_alive: true,
         http: "2",
-        referer: value(&header::REFERER).map(referer),
+        referer: value(&header::REFERER).map(loggable_path),
         user_agent: value(&header::USER_AGENT).map(loggable),
         body,
         expects: false,

@@ -15,6 +15,7 @@ mod route;
 pub use body::{BODY_BYTES_MAX, BODY_PERIOD};
 pub(crate) use body::{Body, RECORD_BYTES_MAX};
 pub(crate) use date::Date;
+pub(crate) use fields::loggable_path;
 pub(crate) use files::Root;
 pub(crate) use framing::{Framing, Malformed};
 pub(crate) use heads::{Answer, ParsedAnswer, parse_answer, write_answer_head, write_request_head};

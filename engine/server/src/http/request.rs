@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use httparse::{EMPTY_HEADER, Header};
 
-use super::fields::{FIELDS_MAX, is, loggable, options, referer, wants_upgrade};
+use super::fields::{FIELDS_MAX, is, loggable, loggable_path, options, wants_upgrade};
 use super::framing::Framing;
 
 /// The statuses that this server uses, RFC 9110 §15.
@@ -140,7 +140,7 @@ fn complete(head: &httparse::Request<'_, '_>, head_bytes: usize) -> Result<Reque
         target,
         keep_alive,
         http: if version == 0 { "1.0" } else { "1.1" },
-        referer: value("referer").map(referer),
+        referer: value("referer").map(loggable_path),
         user_agent: value("user-agent").map(loggable),
         body,
         expects,
