@@ -136,7 +136,7 @@ impl PublicKey {
             return digits;
         }
         // Not within `get_or_init`: a child that is forked meanwhile would wait for the thread that
-        // computes, which it does not have.
+        // computes, which it does not have. `set` leaves nanoseconds for that.
         let new = Modulus::new(&self.n, self.digits_shape()).expect("n of a checked key is odd");
         let _ = self.digits.set(new);
         self.digits.get().expect("set by this thread or another")

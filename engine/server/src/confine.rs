@@ -112,9 +112,8 @@ const SOCKET_KIND: u64 = 0xF;
 pub fn confine() -> Result<(), Error> {
     let applied = filter().map_err(Into::into).and_then(|it| apply_filter_all_threads(&it));
     applied.map_err(|why| {
-        Unavailable::system("the filter of system calls")(io::Error::other(format!(
-            "{why}: set `seccomp = false` to run without it"
-        )))
+        let why = io::Error::other(format!("{why}: set `seccomp = false` to run without it"));
+        Unavailable::system("the filter of system calls")(why)
     })
 }
 

@@ -73,6 +73,8 @@ pub enum Misuse {
     SessionsWithoutCache,
     /// The number of sessions in memory is out of range.
     SessionsMax(usize),
+    /// Spill, with sockets that workers share.
+    SpillOfSystemd,
     /// Connections would be passed on to the server itself.
     SpillToItself(SocketAddr),
     /// No limit says when connections are passed on.
@@ -214,6 +216,7 @@ impl Misuse {
             Self::SessionsMax(_) => "sessions.sessions_max",
             Self::SessionsWithoutCache => "resumption",
             Self::SpillToItself(_) => "spill.to",
+            Self::SpillOfSystemd => "address",
             Self::SpillWithoutLimit => "spill",
             Self::TicketKeys => "ticket_keys",
             Self::Workers(_) => "workers",
@@ -320,6 +323,10 @@ impl fmt::Display for Misuse {
                 f,
                 "{suite} is RSA key exchange, which has no forward secrecy: \
                  allow it (`allow_rsa_kx`) or leave the suite out"
+            ),
+            Self::SpillOfSystemd => f.write_str(
+                "[spill] needs a socket for each worker: give an address instead of systemd's \
+                 sockets, or leave [spill] out",
             ),
             Self::SpillToItself(address) => write!(
                 f,

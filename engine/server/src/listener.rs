@@ -114,17 +114,27 @@ fn inherited(name: &str, count: usize) -> io::Result<(SocketAddr, Vec<OwnedFd>)>
         )));
     }
     let mut sockets = Vec::with_capacity(count);
+    let mut addresses = Vec::new();
     for (fd, _) in passed.iter().cycle().take(count) {
         let socket = ffi::duplicate(*fd)?;
+        let address = rustix::net::getsockname(&socket).ok();
+        let Some(address) = address.and_then(|address| SocketAddr::try_from(address).ok()) else {
+            return Err(io::Error::other("systemd's socket is not TCP: use ListenStream=PORT"));
+        };
         if !sockopt::socket_acceptconn(&socket)? {
             return Err(io::Error::other("systemd's socket does not listen: set Accept=no"));
         }
         rustix::io::ioctl_fionbio(&socket, true)?;
         sockopt::set_tcp_nodelay(&socket, true)?;
         sockets.push(socket);
+        addresses.push(address);
     }
-    let address = SocketAddr::try_from(rustix::net::getsockname(&sockets[0])?)?;
-    Ok((address, sockets))
+    if addresses.iter().any(|address| *address != addresses[0]) {
+        return Err(io::Error::other(
+            "systemd's sockets of this name have several addresses: give each its own name",
+        ));
+    }
+    Ok((addresses[0], sockets))
 }
 
 fn socket(address: SocketAddr) -> io::Result<OwnedFd> {

@@ -57,10 +57,11 @@ impl Spill {
         if self.handshakes.is_none() && self.connections.is_none() && self.turn.is_none() {
             return Err(Misuse::SpillWithoutLimit);
         }
-        if let Some(to) = self.to
-            && *own == Listen::At(to)
-        {
-            return Err(Misuse::SpillToItself(to));
+        match (own, self.to) {
+            // Its workers share sockets: a full one could get connections for which another has room.
+            (Listen::Systemd(_), _) => return Err(Misuse::SpillOfSystemd),
+            (Listen::At(own), Some(to)) if *own == to => return Err(Misuse::SpillToItself(to)),
+            _ => {}
         }
         let numbers = [
             ("spill.handshakes", self.handshakes),

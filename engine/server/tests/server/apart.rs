@@ -84,6 +84,13 @@ impl Apart {
         self.child.id()
     }
 
+    /// Returns the resident memory of the server.
+    pub(crate) fn resident_kib(&self) -> u64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        line.trim().trim_end_matches(" kB").parse().unwrap()
+    }
+
     /// Reads the certificates again; returns the error, or an empty text.
     pub(crate) fn reload(&mut self) -> String {
         writeln!(self.input, "reload").unwrap();

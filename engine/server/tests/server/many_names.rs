@@ -16,7 +16,6 @@ use openssl::x509::{X509, X509Name};
 use crate::apart::Apart;
 use crate::load::Load;
 use crate::rig::{Folder, Log, keys, tcp};
-use crate::soak::resident_kib;
 
 const NAMES: usize = 10_000;
 /// The names that clients ask for.
@@ -70,17 +69,17 @@ fn visit(address: SocketAddr, name: &str) -> String {
 #[allow(clippy::print_stdout, reason = "docs/serve.md has the figures")]
 fn ten_thousand_names_take_little_memory_and_a_reload_loses_no_connection() {
     let one = Apart::start("", &[]);
-    let base = resident_kib(one.id());
+    let base = one.resident_kib();
     drop(one);
     let folder = Folder::new();
     let settings = certificates(&folder);
     let begun = Instant::now();
     let mut server = Apart::start_with("workers = 1", &settings, &[]);
-    let (start, loaded) = (begun.elapsed(), resident_kib(server.id()));
+    let (start, loaded) = (begun.elapsed(), server.resident_kib());
     for at in 0..ASKED {
         assert_eq!(visit(server.address, &site(at)), site(at));
     }
-    let used = resident_kib(server.id());
+    let used = server.resident_kib();
     let load = Load::start(&[server.address], 2);
     load.until_more(20);
     let begun = Instant::now();
@@ -88,7 +87,7 @@ fn ten_thousand_names_take_little_memory_and_a_reload_loses_no_connection() {
     let reload = begun.elapsed();
     load.until_more(20);
     let seen = load.end();
-    let after = resident_kib(server.id());
+    let after = server.resident_kib();
     let each = |kib: u64, names: usize| kib * 1024 / names as u64;
     println!(
         "{NAMES} names: start {start:?}, reload {reload:?}, longest wait of a client {:?}; bytes \

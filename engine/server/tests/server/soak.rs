@@ -132,7 +132,7 @@ fn memory_stays_flat_under_rude_clients() {
         }
         while begun.elapsed() < Duration::from_secs(seconds) {
             thread::sleep(Duration::from_millis(250));
-            kib.push(resident_kib(server.id()));
+            kib.push(server.resident_kib());
         }
         rude.ended.store(true, Ordering::Relaxed);
     });
@@ -164,11 +164,4 @@ fn memory_stays_flat_under_rude_clients() {
     assert_eq!(failed(true), unshaken);
     assert_eq!(log.requests().iter().filter(|line| line.target == ABUSED).count(), asked);
     seen.agrees_with(&[log]);
-}
-
-/// Returns the resident memory of a process.
-pub(crate) fn resident_kib(process: u32) -> u64 {
-    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
-    line.trim().trim_end_matches(" kB").parse().unwrap()
 }

@@ -6,7 +6,9 @@ use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::thread;
 
-use tollgate_server::{Config, Counters, Engine, KeyKind, Limits, Misuse, Notice, Server, Spill};
+use tollgate_server::{
+    Config, Counters, Engine, KeyKind, Limits, Listen, Misuse, Notice, Server, Spill,
+};
 
 use crate::rig::{ONE_REQUEST, Rig, TIMEOUT, bytes, connect, eventually, fetch, notices, tcp};
 
@@ -157,11 +159,16 @@ fn settings_that_make_no_sense_are_refused() {
         (Spill { connections: Some(0), ..at(None) }, Misuse::ZeroLimit("spill.connections")),
         (Spill { turn: Some(Duration::ZERO), ..at(None) }, Misuse::ZeroLimit("spill.turn")),
     ];
-    for (spill, expected) in cases {
-        let config = Config { address: own.into(), spill: Some(spill), ..Config::default() };
+    let refused = |address, spill, expected: Misuse| {
+        let config = Config { address, spill: Some(spill), ..Config::default() };
         let why = Server::check(config).unwrap_err().to_string();
         assert_eq!(why, expected.to_string());
+    };
+    for (spill, expected) in cases {
+        refused(own.into(), spill, expected);
     }
+    let shared = Listen::Systemd("https".to_owned());
+    refused(shared, Spill { handshakes: one, ..at(None) }, Misuse::SpillOfSystemd);
 }
 
 /// Prints the CPU time of a worker for a full handshake, for a connection that it passes on to a

@@ -68,19 +68,29 @@ fn sockets_of_systemd_are_used_and_keep_clients_during_a_restart() {
     let https = TcpListener::bind("127.0.0.1:0").unwrap();
     let http = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = https.local_addr().unwrap().port();
-    let begin = || {
+    let activate = |names| {
         // The number of the process is that of the program, because the shell becomes it.
-        let script = "exec 3<&0 4<&2 </dev/null; LISTEN_PID=$$ exec \"$0\" \"$@\" 2>/dev/null";
+        let script = "exec 3<&0 4<&2 </dev/null; LISTEN_PID=$$ exec \"$0\" \"$@\" 2>&1";
         let mut child = Command::new("sh")
             .args(["-c", script, env!("CARGO_BIN_EXE_tollgate"), "serve", "--config", name])
             .env("LISTEN_FDS", "2")
-            .env("LISTEN_FDNAMES", "https:http")
+            .env("LISTEN_FDNAMES", names)
             .stdin(Stdio::from(OwnedFd::from(https.try_clone().unwrap())))
             .stdout(Stdio::piped())
             .stderr(Stdio::from(OwnedFd::from(http.try_clone().unwrap())))
             .spawn()
             .unwrap();
-        let mut output = BufReader::new(child.stdout.take().unwrap());
+        let output = BufReader::new(child.stdout.take().unwrap());
+        (child, output)
+    };
+    let (mut child, mut output) = activate("https:https");
+    let mut said = String::new();
+    output.read_to_string(&mut said).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(2), "{said}");
+    assert!(said.contains("have several addresses"), "{said}");
+
+    let begin = || {
+        let (child, mut output) = activate("https:http");
         assert_eq!(after("listening on ", &mut output), format!("https://127.0.0.1:{port}/"));
         (child, output)
     };
