@@ -5,7 +5,6 @@ use core::net::SocketAddr;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use core::time::Duration;
 use std::collections::VecDeque;
-use std::fs;
 use std::io::{Read as _, Write as _};
 use std::thread;
 use std::time::Instant;
