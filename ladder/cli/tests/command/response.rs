@@ -26,7 +26,7 @@ fn response_times_are_predicted_and_then_measured() {
     assert!(stdout.contains("p99 of openssl is"), "{stdout}");
     assert!(stdout.contains("the backlog of tollgate is gone"), "{stdout}");
     let drawn = fs::read_to_string(&svg).unwrap();
-    assert!(drawn.contains("backlog: sessions") && drawn.contains("openssl, measured"));
+    assert!(drawn.contains("backlog: sessions") && drawn.contains("OpenSSL, measured"));
     let at = |load| move |record: &&Record| record.subject.parameter("load") == Some(load);
     let figures = [
         (word::TRANSACTION_NS_P99, "0.2"),
