@@ -90,7 +90,7 @@ fn long_connections_end_with_the_run() {
 #[test]
 fn all_sizes_are_requested_equally_often() {
     let sizes: Sizes = serde_json::from_str("[0, 700, 40000]").unwrap();
-    let open = Arrivals::open(Pattern::Constant { per_s: 200.0 });
+    let open = Arrivals::open(Pattern::Constant { per_s: 60.0 });
     for arrivals in [plan(Protocol::Tls13).arrivals, open] {
         let plan = Plan {
             exchange: Exchange::Sizes(sizes.clone()),
