@@ -319,7 +319,7 @@ pub const MACHINES: Quantity = Quantity::known("machines");
 /// Cost of a million sessions, in the currency that the parameter [`CURRENCY`] names.
 pub const COST_PER_MILLION: Quantity = Quantity::known("cost_per_million_sessions");
 /// Price of a machine, divided by its sessions per second, in the currency that the parameter
-/// [`CURRENCY`] names.
+/// [`CURRENCY`] names. The condition [`TERM`] names the price.
 pub const PRICE_PER_SESSION_PER_S: Quantity = Quantity::known("price_per_session_per_s");
 /// Energy of a million sessions in joules; absent if the power is unknown.
 pub const JOULES_PER_MILLION: Quantity = Quantity::known("joules_per_million_sessions");
@@ -363,6 +363,8 @@ pub const DEMAND_PER_S: &str = "sessions_per_s";
 pub const LINK_GBPS: &str = "link_gbps";
 /// Parameter: the currency of a cost.
 pub const CURRENCY: &str = "currency";
+/// Parameter: the machine of a cost, as a price file names it.
+pub const PRICED_MACHINE: &str = "machine";
 /// Parameter: the number of cores that serve one or more queues.
 pub const STATION_CORES: &str = "station_cores";
 /// Parameter: the number of cores of a server, if several numbers are measured.
@@ -383,6 +385,16 @@ pub const UTILISATION: &str = "utilisation";
 pub const CORES_PER_MACHINE: &str = "cores_per_machine";
 /// Condition: price of a core for an hour.
 pub const PRICE_PER_CORE_HOUR: &str = "price_per_core_hour";
+/// Condition: the price as a price file states it.
+pub const PRICE: &str = "price";
+/// Condition: origin and day of a price.
+pub const PRICE_SOURCE: &str = "price_source";
+/// Condition: the time for which a price is paid, [`ONCE`] or [`YEAR`].
+pub const TERM: &str = "term";
+/// Value of [`TERM`]: the machine is bought.
+pub const ONCE: &str = "once";
+/// Value of [`TERM`]: the machine is rented for a mean year.
+pub const YEAR: &str = "year";
 /// Condition: the power from which the energy was computed, or `unknown`.
 pub const ENERGY: &str = "energy";
 /// Condition: the formula.

@@ -62,5 +62,6 @@ mod table;
 pub mod text;
 pub mod timeline;
 pub mod variants;
+pub mod what_if;
 
 pub use text::WIDTH;

@@ -11,9 +11,9 @@ use crate::session::{NS_PER_S, SessionCost};
 
 /// The number of sessions that costs refer to.
 const MILLION: f64 = 1e6;
-const SECONDS_PER_HOUR: f64 = 3600.0;
+pub(crate) const SECONDS_PER_HOUR: f64 = 3600.0;
 /// The mean year of the Gregorian calendar, 365.2425 days.
-const SECONDS_PER_YEAR: f64 = 365.2425 * 24.0 * SECONDS_PER_HOUR;
+pub(crate) const SECONDS_PER_YEAR: f64 = 365.2425 * 24.0 * SECONDS_PER_HOUR;
 
 /// A currency, named by the three letters of its code in ISO 4217. An example is `USD`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -126,18 +126,26 @@ pub fn cost_of_million(
     price: Price,
     power: Power,
 ) -> Result<Cost, Error> {
-    let busy_s = session.cpu_ns().scaled(MILLION / NS_PER_S)?;
-    let core_hours = busy_s.scaled(1.0 / utilisation.get() / SECONDS_PER_HOUR)?;
-    let energy = match power {
-        Power::Unknown => Energy::Unknown,
-        Power::WattsPerCore(watts) => {
-            Error::positive("power in watts per core", watts.interval().0)?;
-            let inputs = [(busy_s, Slope::Rising), (watts, Slope::Rising)];
-            Energy::Joules(propagate(inputs, |[s, w]| Ok(s * w))?)
-        }
-    };
+    let core_hours = busy_s(session)?.scaled(1.0 / utilisation.get() / SECONDS_PER_HOUR)?;
     let amount = core_hours.scaled(price.per_core_hour)?;
-    Ok(Cost { core_hours, amount, price, energy })
+    Ok(Cost { core_hours, amount, price, energy: energy_of_million(session, power)? })
+}
+
+/// Computes the energy of the busy time of a million sessions.
+///
+/// # Errors
+///
+/// A known power that is not above 0; a result that is not finite.
+pub fn energy_of_million(session: &SessionCost, power: Power) -> Result<Energy, Error> {
+    let Power::WattsPerCore(watts) = power else { return Ok(Energy::Unknown) };
+    Error::positive("power in watts per core", watts.interval().0)?;
+    let inputs = [(busy_s(session)?, Slope::Rising), (watts, Slope::Rising)];
+    Ok(Energy::Joules(propagate(inputs, |[s, w]| Ok(s * w))?))
+}
+
+/// Returns the CPU seconds of a million sessions.
+fn busy_s(session: &SessionCost) -> Result<Estimate, Error> {
+    Ok(session.cpu_ns().scaled(MILLION / NS_PER_S)?)
 }
 
 /// The savings if the second of two engines replaces the first. They are negative if the second

@@ -36,16 +36,24 @@ pub mod demand;
 pub mod error;
 pub mod forecast;
 pub mod interval;
+pub mod prices;
 pub mod published;
 pub mod queue;
 pub mod scaling;
 pub mod session;
 pub mod simulation;
 pub mod sizing;
+mod terms;
+pub mod what_if;
 
 pub use burst::{Backlog, Burst};
-pub use cost::{Compared, Cost, Currency, Energy, Power, Price, Saving, cost_of_million, saving};
+pub use cost::{
+    Compared, Cost, Currency, Energy, Power, Price, Saving, cost_of_million, energy_of_million,
+    saving,
+};
 pub use demand::{Demand, Utilisation};
 pub use error::Error;
+pub use prices::{Paid, PricedMachine, Prices};
 pub use session::SessionCost;
 pub use sizing::{Sizing, size};
+pub use what_if::{Change, WhatIf, measured_sessions, what_if};

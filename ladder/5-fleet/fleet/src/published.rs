@@ -2,7 +2,7 @@
 
 use tollgate_record::{Estimate, Kind, Machine, Quantity, Record, Timestamp, Unit};
 
-use crate::Error;
+use crate::{Error, Utilisation};
 use tollgate_record::vocabulary as word;
 
 /// The source of the figures of \[ETI10\].
@@ -76,7 +76,11 @@ pub fn records(taken_at: Timestamp) -> Result<Vec<Record>, Error> {
         let figure = (quantity, unit, Estimate::exact(figure)?);
         let kind = Kind::Published { source: source.to_owned() };
         let record = Record::new(subject.parse()?, figure, kind, Machine::unknown(cpu));
-        Ok::<Record, Error>(Record { taken_at, ..record })
+        // The paper's cores follow from its rates without head room.
+        let conditions = (source == ETI10)
+            .then(|| (word::UTILISATION.to_owned(), Utilisation::FULL.to_string()));
+        let conditions = conditions.into_iter().collect();
+        Ok::<Record, Error>(Record { taken_at, conditions, ..record })
     };
     let eti10 = ("Intel processor of 2010, 3 GHz", ETI10);
     let mut records = Vec::new();

@@ -11,7 +11,7 @@ use clap::ArgMatches;
 use crate::error::{CliError, folder};
 
 /// Options and arguments of all verbs that name files to read.
-const READS: [&str; 12] = [
+const READS: [&str; 14] = [
     "body",
     "candidates",
     "cert",
@@ -22,6 +22,8 @@ const READS: [&str; 12] = [
     "machine",
     "measured",
     "module",
+    "on",
+    "prices",
     "timing",
     "workload",
 ];

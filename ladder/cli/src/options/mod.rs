@@ -22,7 +22,7 @@ pub(crate) use crate::verbs::bench::options::{
 };
 pub(crate) use crate::verbs::compare::Compare;
 pub(crate) use crate::verbs::completions::Completions;
-pub(crate) use crate::verbs::fleet::Fleet;
+pub(crate) use crate::verbs::fleet::{Fleet, FleetCommand};
 pub(crate) use crate::verbs::kernel::Kernel;
 pub(crate) use crate::verbs::key::Key;
 pub(crate) use crate::verbs::ladder::Ladder;
@@ -64,7 +64,7 @@ pub(crate) enum Verb {
     /// Print a completion script for a shell
     Completions(Completions),
     /// Compute cores, costs and response times of many servers from the records of one
-    Fleet(Fleet),
+    Fleet(Box<FleetCommand>),
     /// Measure Montgomery products and squares with every kernel that this machine can run
     Kernel(Kernel),
     /// Make, show or check an RSA key

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use clap::Args;
 use tollgate_bench::this_machine;
-use tollgate_fleet::published as fleets;
+use tollgate_fleet::{Prices, published as fleets};
 use tollgate_load::Protocol;
 use tollgate_record::{Record, Timestamp};
 use tollgate_report::{heading, published, rungs};
@@ -18,7 +18,7 @@ use crate::options::{Bench, Fleet, Model, Session};
 use crate::output::say;
 use crate::progress::Progress;
 use crate::run::Run;
-use crate::verbs::fleet::positive;
+use crate::verbs::fleet::prices;
 use crate::verbs::kernel::Table;
 use crate::verbs::speed::Operations;
 use crate::{bench, fleet, interrupt, kernel, model, report, session, shelf, simulate, speed};
@@ -53,7 +53,7 @@ struct LadderRun {
     run: Run,
     records: Vec<Record>,
     pace: f64,
-    price: f64,
+    prices: Option<Prices>,
 }
 
 #[derive(Args, Clone, Debug)]
@@ -63,9 +63,9 @@ pub(crate) struct Ladder {
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
 
-    /// Price of a core for an hour in USD, from which costs are computed
-    #[arg(long, value_name = "PRICE", default_value = "0.05", value_parser = positive)]
-    pub(crate) price_per_core_hour: f64,
+    /// Prices and power of machines; without them no costs and no energy are computed
+    #[arg(long, value_name = "FILE", value_parser = prices)]
+    pub(crate) prices: Option<Prices>,
 
     /// Measure for a tenth of the time, with only two rounds of each server, for rough figures
     #[arg(long)]
@@ -88,9 +88,9 @@ pub(crate) fn run(options: &Ladder) -> Result<ExitCode, CliError> {
         None => shelf::fresh(&options.records, &this_machine(), Timestamp::now())?,
     };
     let run = Run::measuring(Some(&file))?;
-    let price = options.price_per_core_hour;
+    let prices = options.prices.clone();
     let pace = if options.quick { QUICK } else { 1.0 };
-    let mut ladder = LadderRun { run, records: Vec::new(), pace, price };
+    let mut ladder = LadderRun { run, records: Vec::new(), pace, prices };
     ladder.begin()?;
     for (rung, steps) in RUNGS {
         ladder.rung(rung, steps)?;
@@ -113,10 +113,9 @@ impl LadderRun {
         self.records = published::records(now);
         self.records.extend(fleets::records(now)?);
         self.run.output.records(&self.records)?;
-        self.run.notes.add(format!(
-            "costs are for {} USD per core and hour: set yours with --price-per-core-hour",
-            self.price
-        ));
+        if self.prices.is_none() {
+            self.run.notes.add("no costs: give prices of machines with --prices FILE".to_owned());
+        }
         if !self.run.host.context.machine.features.contains("ifma") {
             self.run.notes.add(
                 "no AVX-512 IFMA here (or it is disabled): Tollgate uses the integer multiplier, and \
@@ -199,7 +198,7 @@ impl LadderRun {
             self.run.notes.add(why.to_owned());
             return Ok(Vec::new());
         }
-        let options = Fleet { price_per_core_hour: Some(self.price), ..defaults() };
+        let options = Fleet { prices: self.prices.clone(), ..defaults() };
         fleet::collect(&options, &self.records, &mut self.run)
     }
 }

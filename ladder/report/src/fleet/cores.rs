@@ -1,4 +1,4 @@
-//! The table of cores for each demand. A demand is a saturated link, or sessions per second.
+//! The table of predicted cores for each demand, with intervals. A demand is a saturated link, or sessions per second.
 
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Record, Subject, Unit};
@@ -7,11 +7,12 @@ use super::find::{demand, demands, sized, sizes};
 use super::{conditions, row};
 use crate::figure::{self, percent};
 use crate::grid::{Column, fitting};
-use crate::lookup::{Lookup, MISSING, Origin};
+use crate::lookup::Origin::{self, Predicted};
+use crate::lookup::{Lookup, MISSING};
 use crate::table::Table;
 
 const COLUMNS: [Column; 7] = fitting([
-    Column::words("fleet", 38),
+    Column::words("cores for a demand", 38),
     Column::figures("demand", 8),
     Column::figures("cores", 6),
     Column::figures("95 % interval", 13),
@@ -23,13 +24,14 @@ const COLUMNS: [Column; 7] = fitting([
 pub(super) fn table(records: &[Record]) -> Table {
     let lookup = Lookup(records);
     let mut rows = Vec::new();
-    for (origin, fleet) in sizes(records) {
-        for at in demands(lookup, origin, &fleet) {
-            let cited = lookup.record(origin, at, word::WHOLE_CORES, Unit::Count);
-            rows.push(row(&fleet, cited, figures(lookup, origin, at)));
+    let predicted = sizes(records).into_iter().filter(|(origin, _)| *origin == Predicted);
+    for (_, fleet) in predicted {
+        for at in demands(lookup, Predicted, &fleet) {
+            rows.push(row(&fleet, figures(lookup, at)));
         }
     }
-    let busy: Vec<String> = conditions(sized(lookup), word::UTILISATION)
+    let is_predicted = |record: &&Record| Origin::of(record) == Predicted;
+    let busy: Vec<String> = conditions(sized(lookup).filter(is_predicted), word::UTILISATION)
         .iter()
         .filter_map(|share| share.parse::<f64>().ok())
         .map(|share| percent(share, 1.0))
@@ -45,8 +47,8 @@ pub(super) fn table(records: &[Record]) -> Table {
     Table { columns: COLUMNS.into(), rows, notes: vec![note] }
 }
 
-fn figures(lookup: Lookup<'_>, origin: Origin, at: &Subject) -> Vec<String> {
-    let record = |quantity| lookup.record(origin, at, quantity, Unit::Count);
+fn figures(lookup: Lookup<'_>, at: &Subject) -> Vec<String> {
+    let record = |quantity| lookup.record(Predicted, at, quantity, Unit::Count);
     let cores = record(word::CORES);
     let left = record(word::CORES_LEFT);
     let of = left.and_then(|left| left.conditions.get(word::CORES_PER_MACHINE));

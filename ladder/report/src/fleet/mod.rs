@@ -2,6 +2,7 @@
 
 mod cores;
 pub(crate) mod find;
+mod links;
 mod one_core;
 mod response;
 mod savings;
@@ -11,18 +12,15 @@ use tollgate_record::{Record, Subject};
 
 pub(crate) use response::models;
 
-use crate::cite::Citation;
-use crate::figure;
-use crate::lookup::Origin::Published;
 use crate::lookup::{Lookup, MISSING, distinct, latest};
 use crate::model::sources;
 use crate::names;
 use crate::table::{Row, Table};
 use crate::text::wrapped;
 
-/// Returns the tables of fleets: predicted and published cores for each demand, the rate of one
-/// core and the cost of a million sessions, and the response time by load. Sentences on savings
-/// follow.
+/// Returns the tables of fleets: rates, cores for links and prices, predicted and published; the
+/// cores for each demand, the rate of one core and the response time by load, with intervals.
+/// Sentences on savings follow.
 #[must_use]
 pub fn table(records: &[Record]) -> String {
     let records = &latest(records);
@@ -42,20 +40,23 @@ pub fn table(records: &[Record]) -> String {
 /// Returns the tables that have a row. `records` must contain only the latest record of each
 /// figure.
 pub(crate) fn tables(records: &[Record]) -> Vec<Table> {
-    let all = [cores::table(records), one_core::table(records), response::table(records)];
+    let all = [
+        links::table(records),
+        cores::table(records),
+        one_core::table(records),
+        response::table(records),
+    ];
     all.into_iter().filter(|table| !table.rows.is_empty()).collect()
 }
 
-/// Returns sentences on savings, and on the prices in papers.
+/// Returns sentences on savings.
 pub(crate) fn sentences(records: &[Record]) -> Vec<String> {
-    savings::sentences(Lookup(records)).into_iter().chain(prices(records)).collect()
+    savings::sentences(Lookup(records))
 }
 
-/// Returns the row of a fleet.
-fn row(subject: &Subject, cited: Option<&Record>, cells: Vec<String>) -> Row {
-    let cited = cited.and_then(Citation::of);
-    let cited = cited.map_or_else(String::new, |cited| format!("{cited} "));
-    let groups = vec![format!("{cited}{}", names::service(subject))];
+/// Returns the row of a predicted fleet.
+fn row(subject: &Subject, cells: Vec<String>) -> Row {
+    let groups = vec![names::service(subject)];
     Row { groups, names: vec![size_and_engine(subject)], cells }
 }
 
@@ -68,20 +69,6 @@ pub(crate) fn name(subject: &Subject) -> String {
 fn size_and_engine(subject: &Subject) -> String {
     let by = names::who(subject.parameter(word::BY).unwrap_or(MISSING));
     format!("{}, {by}", names::payload(names::bytes(subject)))
-}
-
-/// Returns sentences on the prices that papers give.
-fn prices(records: &[Record]) -> impl Iterator<Item = String> {
-    let sentence = |record: &Record| {
-        Some(format!(
-            "{}: {} {} of machine for each session per second ({}).",
-            name(&record.subject.without(&[word::CURRENCY])),
-            figure::of(Some(record)),
-            record.subject.parameter(word::CURRENCY)?,
-            Citation::of(record)?
-        ))
-    };
-    Lookup(records).all(Published, word::PRICE_PER_SESSION_PER_S).filter_map(sentence)
 }
 
 /// Returns the distinct values of a condition in these records.

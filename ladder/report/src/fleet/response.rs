@@ -57,7 +57,7 @@ fn point(curve: &Curve<'_>, at: &Point<'_>) -> Row {
         figure::of(Some(at.mean)),
         figure::of(at.p99),
     ];
-    let mut row = row(&curve.subject, None, figures);
+    let mut row = row(&curve.subject, figures);
     row.names[0] += &format!(", {} cores", curve.cores);
     row
 }

@@ -33,14 +33,16 @@ fn sentence(lookup: Lookup<'_>, pair: &Subject) -> Option<String> {
     Some(format!("{} against {against}: {}.", name(&fleet), parts.collect::<Vec<_>>().join("; ")))
 }
 
-/// Returns the money saved per year, for each demand.
+/// Returns the money saved per year, for each demand and priced machine.
 fn per_year(lookup: Lookup<'_>, pair: &Subject) -> Vec<String> {
-    let demanded = [word::LINK_GBPS, word::DEMAND_PER_S, word::CURRENCY];
+    let demanded = [word::LINK_GBPS, word::DEMAND_PER_S, word::CURRENCY, word::PRICED_MACHINE];
     let amount = |record: &Record| {
         let currency = record.subject.parameter(word::CURRENCY)?;
         let at = demand(&record.subject)?;
+        let on = record.subject.parameter(word::PRICED_MACHINE);
+        let on = on.map_or_else(String::new, |machine| format!(" on {machine}"));
         let saved = saved(&record.estimate, 1.0, &format!("{currency} a year"));
-        Some(format!("{saved} at {at}"))
+        Some(format!("{saved} at {at}{on}"))
     };
     distinct(of_pair(lookup, pair, word::SAVED_PER_YEAR, &demanded).filter_map(amount))
 }

@@ -104,7 +104,7 @@ fn cost_records(lookup: Lookup<'_>) -> impl Iterator<Item = &Record> {
     lookup.all(Predicted, word::COST_PER_MILLION).filter(is_own)
 }
 
-/// Returns the cost of a million sessions, for each currency and price of a core.
+/// Returns the cost of a million sessions, for each currency and machine.
 fn costs(lookup: Lookup<'_>) -> BTreeMap<String, Vec<Group>> {
     let mut found: BTreeMap<String, Vec<Group>> = BTreeMap::new();
     let mut records: Vec<&Record> = cost_records(lookup).collect();
@@ -114,10 +114,13 @@ fn costs(lookup: Lookup<'_>) -> BTreeMap<String, Vec<Group>> {
         (place, names::bytes(&record.subject), by_rank(&record.subject))
     });
     for record in records {
-        let subject = record.subject.without(&[word::CURRENCY]);
+        let subject = record.subject.without(&[word::CURRENCY, word::PRICED_MACHINE]);
         let currency = record.subject.parameter(word::CURRENCY).unwrap_or("?").to_owned();
         let price = record.conditions.get(word::PRICE_PER_CORE_HOUR);
-        let heading = price.map_or_else(String::new, |p| format!("{p} {currency} per core hour"));
+        let heading = match record.subject.parameter(word::PRICED_MACHINE) {
+            Some(machine) => machine.to_owned(),
+            None => price.map_or_else(String::new, |p| format!("{p} {currency} per core hour")),
+        };
         let bar = Bar { note: name_without_engine(&subject), ..of_engine(record) };
         let groups = found.entry(currency).or_default();
         match groups.iter_mut().find(|group| group.heading == heading) {

@@ -1,7 +1,7 @@
 //! Rung 5: cores for a link, and the cost of a million sessions.
 
 use tollgate_record::vocabulary::{
-    COST_PER_MILLION, CURRENCY, LINK_GBPS, UTILISATION, WHOLE_CORES,
+    COST_PER_MILLION, CURRENCY, LINK_GBPS, PRICED_MACHINE, UTILISATION, WHOLE_CORES,
 };
 use tollgate_record::{Area, Protocol, Record, Subject, Topic, Unit};
 
@@ -48,10 +48,11 @@ fn cores<'a>(lookup: Lookup<'a>, subject: &Subject, gbps: &str) -> Option<&'a Re
     lookup.record(Predicted, &subject, WHOLE_CORES, Unit::Count)
 }
 
-/// Returns the cost in any currency.
+/// Returns the cost in any currency and on any machine, the first of a price file.
 fn cost<'a>(lookup: Lookup<'a>, subject: &Subject) -> Option<&'a Record> {
-    lookup.all(Predicted, COST_PER_MILLION).rev().find(|record| {
-        record.unit == Unit::Count && record.subject.without(&[CURRENCY]) == *subject
+    lookup.all(Predicted, COST_PER_MILLION).find(|record| {
+        let bare = record.subject.without(&[CURRENCY, PRICED_MACHINE]);
+        record.unit == Unit::Count && bare == *subject
     })
 }
 

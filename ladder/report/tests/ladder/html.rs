@@ -110,8 +110,8 @@ fn fleets_have_cores_cost_and_a_curve() {
     assert_eq!(widths(cores, "published").len(), 6);
     let tables = texts(cores, "<summary");
     let names: Vec<_> = tables.iter().filter_map(|name| name.split(": ").next()).collect();
-    assert_eq!(names, ["fleet", "one core", "response time"]);
-    for figure in ["26 of 64", "[37.6-38.4]", "0.0061 USD", "305 µs", "1.22", "90 %", "1.95 ms"] {
+    assert_eq!(names, ["fleet", "cores for a demand", "one core", "response time"]);
+    for figure in ["26 of 64", "[37.6-38.4]", "0.0061", "305 µs", "1.22", "90 %", "1.95 ms"] {
         assert!(texts(cores, "<td class=\"figure\"").contains(&figure), "{figure}: {cores}");
     }
     assert!(cores.contains("saves 23.8 [23.5 to 24.0] % of the CPU time"), "{cores}");

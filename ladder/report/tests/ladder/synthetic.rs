@@ -327,11 +327,7 @@ impl Synthetic {
                 self.predicted(by, &subject, word::MACHINES, Unit::Count, machines);
                 self.under(word::CORES_PER_MACHINE, "64");
             }
-            self.predicted(by, &subject, word::JOULES_PER_MILLION, Unit::Count, 4.0 * ns / 1e3);
-            let money = format!("{subject}&currency=USD");
-            let cost = 1e6 * ns * 1e-9 / 0.7 / 3600.0 * 0.05;
-            self.predicted(by, &money, word::COST_PER_MILLION, Unit::Count, cost);
-            self.under(word::PRICE_PER_CORE_HOUR, "0.05");
+            self.priced(&subject, ns);
             for load in [0.0, 0.2, 0.4, 0.6, 0.7, 0.8, 0.9, 0.95] {
                 let subject = format!("{subject}&line=queue_per_core&load={load}&station_cores=2");
                 let response = ns * (1.0 + 0.6 * load / (1.0 - load));
@@ -350,10 +346,31 @@ impl Synthetic {
         let pair = "fleet/rsa-2048/tls13?against=openssl&by=tollgate&bytes=14336";
         self.predicted(by, pair, word::CAPACITY_GAIN, Unit::Ratio, 1.31);
         self.predicted(by, pair, word::SAVED_SHARE, Unit::Ratio, 0.2375);
-        let year = format!("{pair}&currency=USD&link_gbps=10");
+        let year = format!("{pair}&currency=USD&link_gbps=10&machine=example-16");
         self.predicted(by, &year, word::SAVED_PER_YEAR, Unit::Count, -120.0);
         let at = format!("{pair}&line=queue_per_core&sessions_per_s=3000&station_cores=2");
         self.predicted(by, &at, word::RESPONSE_GAIN, Unit::Ratio, 0.5);
+    }
+
+    /// A machine of 16 cores with 4 W and 0.05 USD per hour for each.
+    fn priced(&mut self, subject: &str, ns: f64) {
+        let by = word::FLEET_RUNG;
+        let on = format!("{subject}&machine=example-16");
+        self.predicted(by, &on, word::JOULES_PER_MILLION, Unit::Count, 4.0 * ns / 1e3);
+        let money = format!("{subject}&currency=USD&machine=example-16");
+        let cost = 1e6 * ns * 1e-9 / 0.7 / 3600.0 * 0.05;
+        self.predicted(by, &money, word::COST_PER_MILLION, Unit::Count, cost);
+        self.under(word::PRICE_PER_CORE_HOUR, "0.05");
+        let price = 0.8 * 8765.82 / (16.0 * 0.7) * ns / 1e9;
+        self.predicted(by, &money, word::PRICE_PER_SESSION_PER_S, Unit::Count, price);
+        for (key, value) in [
+            (word::TERM, word::YEAR),
+            (word::CORES_PER_MACHINE, "16"),
+            (word::PRICE, "0.8 USD an hour"),
+            (word::PRICE_SOURCE, "made up, 2026-11-27"),
+        ] {
+            self.under(key, value);
+        }
     }
 
     fn papers(&mut self) {
@@ -387,6 +404,7 @@ impl Synthetic {
             for (gbps, cores) in [(1, cores[0]), (10, cores[1])] {
                 let subject = format!("{subject}&link_gbps={gbps}");
                 self.published(eti10, &subject, word::WHOLE_CORES, Unit::Count, cores);
+                self.under(word::UTILISATION, "1");
             }
         }
         for (by, usd) in [("appliance", 4.0), ("eti10", 0.28)] {

@@ -12,8 +12,8 @@ pub use sizing::{per_core_records, sizing_records};
 
 use tollgate_record::{Record, vocabulary as word};
 
-use crate::cost::{Power, Price, cost_of_million};
 use crate::demand::{Demand, Utilisation};
+use crate::prices::PricedMachine;
 use crate::session::SessionCost;
 use crate::{Error, size};
 
@@ -50,33 +50,29 @@ pub struct Requirements {
     pub utilisation: Utilisation,
     /// The number of cores of one machine.
     pub cores_per_machine: Option<u32>,
-    /// The price of a core.
-    pub price: Option<Price>,
-    /// The power of a core.
-    pub power: Power,
+    /// Machines with a price.
+    pub machines: Vec<PricedMachine>,
 }
 
 impl Default for Requirements {
-    /// Returns links of 1, 10 and 100 Gbps at 70 % utilisation, without machine and price, and with
-    /// unknown power.
+    /// Returns links of 1, 10, 25 and 100 Gbps at 70 % utilisation, without machines.
     fn default() -> Self {
         Self {
-            demands: [1.0, 10.0, 100.0].map(Demand::gbps).to_vec(),
+            demands: [1.0, 10.0, 25.0, 100.0].map(Demand::gbps).to_vec(),
             utilisation: Utilisation::DEFAULT,
             cores_per_machine: None,
-            price: None,
-            power: Power::Unknown,
+            machines: Vec::new(),
         }
     }
 }
 
 impl Requirements {
-    /// Predicts rates per core, and the number of cores for each demand. If there is a price, it
-    /// also predicts the cost of a million sessions.
+    /// Predicts rates per core, the number of cores for each demand, and the costs on each machine
+    /// with a price.
     ///
     /// # Errors
     ///
-    /// The errors of [`size()`] and [`cost_of_million`]; an invalid subject.
+    /// The errors of [`size()`]; an invalid subject; a cost that is not finite.
     pub fn forecast(&self, basis: &Basis, session: &SessionCost) -> Result<Vec<Record>, Error> {
         let mut records = per_core_records(basis, session)?;
         let basis = &basis.clone().condition(word::UTILISATION, self.utilisation);
@@ -84,9 +80,8 @@ impl Requirements {
             let sizing = size(session, demand, self.utilisation)?;
             records.extend(sizing_records(basis, demand, &sizing, self.cores_per_machine)?);
         }
-        if let Some(price) = self.price {
-            let cost = cost_of_million(session, self.utilisation, price, self.power)?;
-            records.extend(cost_records(basis, &cost)?);
+        for machine in &self.machines {
+            records.extend(cost_records(basis, session, self.utilisation, machine)?);
         }
         Ok(records)
     }

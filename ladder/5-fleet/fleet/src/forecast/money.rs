@@ -3,30 +3,45 @@
 use tollgate_record::{Record, Unit};
 
 use super::basis::Basis;
-use crate::{Cost, Demand, Energy, Error, Price, Saving};
+use crate::cost::{cost_of_million, energy_of_million};
+use crate::{Demand, Energy, Error, Paid, PricedMachine, Saving, SessionCost, Utilisation};
 use tollgate_record::vocabulary as word;
 
-/// Returns the cost of a million sessions, and their energy if it is known. A condition of the cost
-/// states the power, or that the power is unknown.
+/// Returns the price of a machine divided by its sessions per second; the cost of a million
+/// sessions, unless a bought machine has no years of use; and the energy of a million sessions, if
+/// it is known. A condition states whether it is known.
 ///
 /// # Errors
 ///
-/// None for a result of [`crate::cost_of_million`].
-pub fn cost_records(basis: &Basis, cost: &Cost) -> Result<Vec<Record>, Error> {
+/// A result that is not finite.
+pub fn cost_records(
+    basis: &Basis,
+    session: &SessionCost,
+    utilisation: Utilisation,
+    machine: &PricedMachine,
+) -> Result<Vec<Record>, Error> {
     let mut records = Vec::new();
-    let energy = match cost.energy {
+    let on_machine = basis.clone().with(word::PRICED_MACHINE, &machine.name)?;
+    let power = machine.power()?;
+    let energy = match energy_of_million(session, power)? {
         Energy::Unknown => "unknown",
         Energy::Joules(joules) => {
-            records.push(basis.record(word::JOULES_PER_MILLION, Unit::Count, joules));
+            records.push(on_machine.record(word::JOULES_PER_MILLION, Unit::Count, joules));
             "known"
         }
     };
-    let basis = priced(basis, cost.price)?.condition(word::ENERGY, energy);
-    records.push(basis.record(word::COST_PER_MILLION, Unit::Count, cost.amount));
+    let basis = priced(basis, machine)?.condition(word::ENERGY, energy);
+    let per_session = machine.per_session_per_s(session, utilisation)?;
+    records.push(basis.record(word::PRICE_PER_SESSION_PER_S, Unit::Count, per_session));
+    if let Some(price) = machine.per_core_hour()? {
+        let cost = cost_of_million(session, utilisation, price, power)?;
+        records.push(basis.record(word::COST_PER_MILLION, Unit::Count, cost.amount));
+    }
     Ok(records)
 }
 
-/// Returns the savings at a demand if the engine of `basis` replaces the engine `against`.
+/// Returns the savings at a demand and on a machine if the engine of `basis` replaces the engine
+/// `against`.
 ///
 /// # Errors
 ///
@@ -35,11 +50,11 @@ pub fn saving_records(
     basis: &Basis,
     against: &str,
     demand: Demand,
-    price: Price,
+    machine: &PricedMachine,
     saving: &Saving,
 ) -> Result<Vec<Record>, Error> {
     let against = basis.clone().with(word::AGAINST, against)?;
-    let money = priced(&against, price)?;
+    let money = priced(&against, machine)?;
     let at_demand = against.clone().for_demand(demand)?;
     let per_year = money.clone().for_demand(demand)?;
     Ok(vec![
@@ -50,8 +65,22 @@ pub fn saving_records(
     ])
 }
 
-/// Adds the currency to the subject and the price to the conditions.
-fn priced(basis: &Basis, price: Price) -> Result<Basis, Error> {
-    let basis = basis.clone().with(word::CURRENCY, price.currency())?;
-    Ok(basis.condition(word::PRICE_PER_CORE_HOUR, price.amount()))
+/// Adds the machine and the currency to the subject, and the price to the conditions.
+fn priced(basis: &Basis, machine: &PricedMachine) -> Result<Basis, Error> {
+    let term = match machine.paid {
+        Paid::Once { .. } => word::ONCE,
+        Paid::PerHour(_) => word::YEAR,
+    };
+    let basis = basis
+        .clone()
+        .with(word::CURRENCY, machine.currency)?
+        .with(word::PRICED_MACHINE, &machine.name)?
+        .condition(word::TERM, term)
+        .condition(word::CORES_PER_MACHINE, machine.cores)
+        .condition(word::PRICE, machine.stated())
+        .condition(word::PRICE_SOURCE, format!("{}, {}", machine.source, machine.date));
+    Ok(match machine.per_core_hour()? {
+        Some(price) => basis.condition(word::PRICE_PER_CORE_HOUR, price.amount()),
+        None => basis,
+    })
 }

@@ -8,7 +8,7 @@ use tollgate_fleet::forecast::{
 };
 use tollgate_fleet::queue::{Discipline, ServiceTime, Station};
 use tollgate_fleet::{
-    Burst, Compared, Demand, Error, Power, Price, SessionCost, Utilisation, saving,
+    Burst, Compared, Currency, Demand, Error, Paid, PricedMachine, SessionCost, Utilisation, saving,
 };
 use tollgate_record::{Area, Estimate, Kind, Machine, Nanos, PerSecond, Record, Unit};
 
@@ -34,8 +34,17 @@ fn basis(record: &Record) -> Basis {
     Basis::of(record, Some("new".into()), "2026-01-02T03:04:05Z".parse().unwrap()).unwrap()
 }
 
-fn price() -> Price {
-    crate::price(0.05)
+/// A machine of 64 cores, each at 0.05 USD an hour.
+fn rented() -> PricedMachine {
+    PricedMachine {
+        name: "example-64".to_owned(),
+        cores: 64,
+        paid: Paid::PerHour(3.2),
+        currency: Currency::USD,
+        date: "2026-11-27".to_owned(),
+        source: "made up".to_owned(),
+        watts: None,
+    }
 }
 
 fn figure(records: &[Record], subject: &str, quantity: &str) -> f64 {
@@ -50,7 +59,7 @@ fn everything() -> Vec<Record> {
     let cost = |record| SessionCost::from_record(record, 14_336).unwrap();
     let plan = Requirements {
         cores_per_machine: Some(64),
-        price: Some(price()),
+        machines: vec![rented()],
         ..Requirements::default()
     };
     let mut records = Vec::new();
@@ -59,9 +68,10 @@ fn everything() -> Vec<Record> {
     }
     let both = basis(&ours).and(&stock).unwrap();
     let demand = Demand::gbps(10.0);
-    let saved =
-        saving(&cost(&stock), &cost(&ours), Compared::Apart, demand, Utilisation::DEFAULT, price());
-    records.extend(saving_records(&both, "openssl", demand, price(), &saved.unwrap()).unwrap());
+    let price = rented().per_core_hour().unwrap().unwrap();
+    let utilisation = Utilisation::DEFAULT;
+    let saved = saving(&cost(&stock), &cost(&ours), Compared::Apart, demand, utilisation, price);
+    records.extend(saving_records(&both, "openssl", demand, &rented(), &saved.unwrap()).unwrap());
     let scv = Estimate::exact(0.2).unwrap();
     let time = |record: &Record| ServiceTime::new(record.estimate, scv).unwrap();
     let station = Station::new(2, Discipline::QueuePerCore).unwrap();
@@ -104,7 +114,12 @@ fn the_figures_are_those_of_the_formulas() {
     close(of("&link_gbps=10", "whole_cores"), 38.0);
     close(of("&link_gbps=10", "cores_left"), 26.0);
     close(of("&link_gbps=100", "machines"), 6.0); // 374 cores, 64 in each machine
-    close(of("&currency=USD", "cost_per_million_sessions"), 300.0 / 0.7 / 3600.0 * 0.05);
+    close(
+        of("&currency=USD&machine=example-64", "cost_per_million_sessions"),
+        300.0 / 0.7 / 3600.0 * 0.05,
+    );
+    let per_session = of("&currency=USD&machine=example-64", "price_per_session_per_s");
+    close(per_session, 3.2 * 8765.82 / (64.0 * 0.7 / 300e-6));
     let of = |more: &str, quantity: &str| {
         let subject = "fleet/tls12-ecdhe-rsa-2048?against=openssl&by=tollgate&bytes=14336";
         figure(&records, &format!("{subject}{more}"), quantity)
@@ -119,8 +134,9 @@ fn the_figures_are_those_of_the_formulas() {
 fn unknown_energy_is_not_zero() {
     let record = measured("tollgate", Unit::Nanos, 300e3);
     let session = SessionCost::from_record(&record, 14_336).unwrap();
-    let with = |power| {
-        let plan = Requirements { price: Some(price()), power, ..Requirements::default() };
+    let with = |watts| {
+        let machines = vec![PricedMachine { watts, ..rented() }];
+        let plan = Requirements { machines, ..Requirements::default() };
         plan.forecast(&basis(&record), &session).unwrap()
     };
     let energy = |records: &[Record]| {
@@ -128,9 +144,34 @@ fn unknown_energy_is_not_zero() {
         let joules = records.iter().find(|r| r.quantity.as_str() == "joules_per_million_sessions");
         (cost.unwrap().conditions["energy"].clone(), joules.map(|r| r.estimate.point()))
     };
-    assert_eq!(energy(&with(Power::Unknown)), ("unknown".to_owned(), None));
-    let watts = Power::WattsPerCore(Estimate::exact(4.0).unwrap());
-    assert_eq!(energy(&with(watts)), ("known".to_owned(), Some(1200.0)));
+    assert_eq!(energy(&with(None)), ("unknown".to_owned(), None));
+    assert_eq!(energy(&with(Some(256.0))), ("known".to_owned(), Some(1200.0))); // 4 W per core
+}
+
+#[test]
+fn a_bought_machine_without_years_has_no_cost_per_session() {
+    let record = measured("tollgate", Unit::Nanos, 300e3);
+    let session = SessionCost::from_record(&record, 14_336).unwrap();
+    let quantities = |years| {
+        let paid = Paid::Once { amount: 6400.0, years };
+        let plan = Requirements {
+            machines: vec![PricedMachine { paid, ..rented() }],
+            ..Requirements::default()
+        };
+        let records = plan.forecast(&basis(&record), &session).unwrap();
+        let priced = records.iter().filter(|r| r.subject.parameter("currency") == Some("USD"));
+        priced.map(|r| (r.quantity.to_string(), r.estimate.point())).collect::<Vec<_>>()
+    };
+    let once = quantities(None);
+    assert_eq!(once.len(), 1);
+    assert_eq!(once[0].0, "price_per_session_per_s");
+    assert!((once[0].1 - 6400.0 * 300e-6 / (64.0 * 0.7)).abs() < 1e-12, "{once:?}");
+    let used = quantities(Some(5.0));
+    assert_eq!(used[0], once[0]);
+    let (name, cost) = &used[1];
+    assert_eq!(name, "cost_per_million_sessions");
+    let per_core_hour = 6400.0 / 64.0 / (5.0 * 8765.82);
+    assert!((cost - 300.0 / 0.7 / 3600.0 * per_core_hour).abs() < 1e-12, "{cost}");
 }
 
 #[test]

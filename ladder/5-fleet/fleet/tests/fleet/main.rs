@@ -5,10 +5,12 @@ mod eti10;
 mod forecast;
 mod money;
 mod no_panic;
+mod prices;
 mod queue;
 mod scaling;
 mod simulation;
 mod stages;
+mod what_if;
 
 use tollgate_fleet::queue::ServiceTime;
 use tollgate_fleet::{Currency, Price};

@@ -1,18 +1,18 @@
 //! `tollgate fleet`: cores, costs and response times from the cost of a session.
 
+mod money;
 mod sessions;
+mod what_if;
 
 use core::ops::Bound;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::Args;
-use tollgate_fleet::forecast::{
-    Requirements, double_record, gain_records, response_records, saving_records,
-};
+use clap::{Args, Subcommand};
+use tollgate_fleet::forecast::{Requirements, double_record, gain_records, response_records};
 use tollgate_fleet::queue::{Discipline, ServiceTime, Station};
-use tollgate_fleet::{Compared, Currency, Demand, Error, Power, Price, Utilisation, saving};
-use tollgate_record::{Area, Estimate, PerSecond, Record};
+use tollgate_fleet::{Demand, Error, Prices, Utilisation, published};
+use tollgate_record::{Area, Estimate, PerSecond, Record, Timestamp};
 use tollgate_report::{fleet as fleet_table, heading};
 
 use crate::error::CliError;
@@ -20,11 +20,31 @@ use crate::host::Host;
 use crate::options::values::{Written, within};
 use crate::run::{Notes, Run};
 
+pub(crate) use money::prices;
 use sessions::MeasuredSession;
 pub(crate) use sessions::rests_on;
+use what_if::WhatIf;
 
 /// The loads of the response times.
 const LOADS: [f64; 5] = [0.5, 0.7, 0.8, 0.9, 0.95];
+
+/// `tollgate fleet` with its sub-verbs.
+#[derive(Args, Clone, Debug)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub(crate) struct FleetCommand {
+    #[command(flatten)]
+    fleet: Fleet,
+
+    #[command(subcommand)]
+    verb: Option<SubVerb>,
+}
+
+#[derive(Clone, Debug, Subcommand)]
+enum SubVerb {
+    /// Predict the CPU time of measured sessions after a change of key, engine, suite, resumption or
+    /// cores
+    WhatIf(WhatIf),
+}
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Fleet {
@@ -42,12 +62,8 @@ pub(crate) struct Fleet {
     #[arg(conflicts_with = "files")]
     pub(crate) cpu_us: Option<f64>,
 
-    /// Currency of the price
-    #[arg(long, value_name = "CODE", default_value = "USD", value_parser = currency)]
-    pub(crate) currency: Currency,
-
     /// Links to fill with payload, in 10^9 bits per second, separated by commas
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "1,10,100")]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "1,10,25,100")]
     #[arg(value_parser = positive)]
     pub(crate) gbps: Vec<f64>,
 
@@ -58,9 +74,9 @@ pub(crate) struct Fleet {
     #[command(flatten)]
     pub(crate) written: Written,
 
-    /// Price of one core for one hour; without it no costs are computed
-    #[arg(long, value_name = "PRICE", value_parser = positive)]
-    pub(crate) price_per_core_hour: Option<f64>,
+    /// Prices and power of machines; without them no costs and no energy are computed
+    #[arg(long, value_name = "FILE", value_parser = money::prices)]
+    pub(crate) prices: Option<Prices>,
 
     /// Sessions per second to serve, separated by commas
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = positive)]
@@ -75,14 +91,16 @@ pub(crate) struct Fleet {
     #[arg(long, value_name = "SCV", default_value = "1")]
     #[arg(value_parser = within(0.0..=1e6, "give a number from 0 to 1000000"))]
     pub(crate) variation: f64,
-
-    /// Power of one busy core in watts, including its share of the machine; without it no energy is
-    /// computed
-    #[arg(long, value_name = "W", value_parser = positive)]
-    pub(crate) watts: Option<f64>,
 }
 
-pub(crate) fn run(options: &Fleet) -> Result<ExitCode, CliError> {
+pub(crate) fn run(command: &FleetCommand) -> Result<ExitCode, CliError> {
+    match &command.verb {
+        None => sized(&command.fleet),
+        Some(SubVerb::WhatIf(options)) => what_if::run(options),
+    }
+}
+
+fn sized(options: &Fleet) -> Result<ExitCode, CliError> {
     let known = sessions::read(options)?;
     let mut run = Run::new(options.written.json.as_deref())?;
     let predicted = collect(options, &known, &mut run)?;
@@ -90,7 +108,8 @@ pub(crate) fn run(options: &Fleet) -> Result<ExitCode, CliError> {
     let of_server = |record: &&Record| record.subject.area() == Area::Server;
     let records = [known.iter().filter(of_server).cloned().collect(), predicted].concat();
     let heading = heading::lines(&records) + "\n";
-    run.end(&(heading + &fleet_table::table(&records)))
+    let beside = [records, published::records(Timestamp::now())?].concat();
+    run.end(&(heading + &fleet_table::table(&beside)))
 }
 
 /// Returns predictions from the server records among `known`.
@@ -120,10 +139,6 @@ fn alone(
     one: &MeasuredSession,
     notes: &mut Notes,
 ) -> Result<Vec<Record>, Error> {
-    let power = match options.watts {
-        Some(watts) => Power::WattsPerCore(Estimate::exact(watts)?),
-        None => Power::Unknown,
-    };
     if one.session.bytes() == 0 {
         notes.add("sessions without payload do not fill a link: give --sessions-per-s".to_owned());
     }
@@ -131,8 +146,7 @@ fn alone(
         demands: demands(options, one),
         utilisation: options.utilisation,
         cores_per_machine: Some(cores(options, host)),
-        price: price(options)?,
-        power,
+        machines: money::machines(options).to_vec(),
     };
     let mut records = plan.forecast(&one.basis, &one.session)?;
     let (station, service) = (station(options, host)?, service(options, one)?);
@@ -150,27 +164,7 @@ fn compared(
     notes: &mut Notes,
 ) -> Result<Vec<Record>, Error> {
     let basis = one.basis.clone().and(&other.record)?;
-    let mut records = Vec::new();
-    if let Some(price) = price(options)? {
-        let how = match one.ratio_against(other, known) {
-            Some(ratio) => Compared::Paired { times_as_fast: ratio.inverted(1.0)? },
-            None => Compared::Apart,
-        };
-        for demand in demands(options, one) {
-            let utilisation = options.utilisation;
-            let saved = saving(&other.session, &one.session, how, demand, utilisation, price)?;
-            records.extend(saving_records(&basis, &other.by, demand, price, &saved)?);
-        }
-        // The saved share, and the amount for a million sessions, are the same for every demand.
-        let mut seen = Vec::new();
-        records.retain(|record: &Record| {
-            let name = (record.subject.clone(), record.quantity);
-            !seen.contains(&name) && {
-                seen.push(name);
-                true
-            }
-        });
-    }
+    let mut records = money::savings(options, known, &basis, (one, other))?;
     let station = station(options, host)?;
     let (ours, theirs) = (service(options, one)?, service(options, other)?);
     // The arrival rate at which the slower engine has the given utilisation.
@@ -193,11 +187,6 @@ fn demands(options: &Fleet, one: &MeasuredSession) -> Vec<Demand> {
     links.chain(rates).collect()
 }
 
-fn price(options: &Fleet) -> Result<Option<Price>, Error> {
-    let price = |amount| Price::per_core_hour(amount, options.currency);
-    options.price_per_core_hour.map(price).transpose()
-}
-
 fn cores(options: &Fleet, host: &Host) -> u32 {
     options.cores_per_machine.or(host.context.machine.logical_cores).unwrap_or(1)
 }
@@ -213,10 +202,6 @@ fn service(options: &Fleet, one: &MeasuredSession) -> Result<ServiceTime, Error>
 pub(crate) fn positive(text: &str) -> Result<f64, String> {
     let range = (Bound::Excluded(0.0), Bound::Included(1e12));
     within(range, "give a number above 0, at most 10^12")(text)
-}
-
-fn currency(text: &str) -> Result<Currency, String> {
-    Currency::new(text).ok_or_else(|| "give three capital letters, such as EUR".to_owned())
 }
 
 fn utilisation(text: &str) -> Result<Utilisation, String> {

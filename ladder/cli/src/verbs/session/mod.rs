@@ -22,7 +22,7 @@ use crate::verbs::bench;
 use crate::verbs::bench::options::clients::Clients;
 
 use choice::{Choice, Kind};
-pub(crate) use options::Session;
+pub(crate) use options::{Session, key};
 pub(crate) use parts::collect;
 
 pub(crate) fn run(options: &Session) -> Result<ExitCode, CliError> {

@@ -95,7 +95,7 @@ fn handshake(text: &str) -> Result<Handshake, String> {
 }
 
 /// A type of key that the server takes.
-fn key(text: &str) -> Result<KeyKind, String> {
+pub(crate) fn key(text: &str) -> Result<KeyKind, String> {
     let known = [KeyKind::OF_2001].into_iter().chain(KeyKind::SELF_SIGNED);
     let found = known.clone().find(|kind| kind.to_string() == text);
     found.ok_or_else(|| {

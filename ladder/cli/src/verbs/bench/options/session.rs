@@ -47,7 +47,7 @@ impl Bench {
     }
 }
 
-pub(super) fn resumed_share(text: &str) -> Result<f64, String> {
+pub(crate) fn resumed_share(text: &str) -> Result<f64, String> {
     percentage(text).ok_or_else(|| "give a share from 0% to 100%".to_owned())
 }
 
@@ -60,7 +60,7 @@ pub(super) fn percentage(text: &str) -> Option<f64> {
     within(0.0..=whole, "")(number).ok().map(|share| share / whole)
 }
 
-pub(super) fn mechanism(text: &str) -> Result<Mechanism, String> {
+pub(crate) fn mechanism(text: &str) -> Result<Mechanism, String> {
     let found = Mechanism::ALL.into_iter().find(|by| by.word() == text);
     found.ok_or_else(|| format!("give one of {}", Mechanism::ALL.map(Mechanism::word).join(", ")))
 }
