@@ -5,7 +5,7 @@ use tollgate_record::{Key, Operation, Protocol, Record, Service, Subject, Topic}
 use tollgate_record::vocabulary::{
     AUTHENTICATION, BATCH, BY, BYTES, CHAIN, EXPONENT, FULL, GROUP, PART_KEY_EXCHANGE,
     PART_KEY_SCHEDULE, PART_LIBRARY, PART_MAC, PART_RECORDS, PART_RSA, PART_SIGNATURE, PART_SYSTEM,
-    PART_VERIFY, REQUESTS, RESUMED_BY, RESUMED_SHARE, SUITE,
+    PART_VERIFY, REQUESTS, RESUMED_BY, RESUMED_SHARE, SIZES, SUITE,
 };
 
 /// The smallest secure key size.
@@ -159,6 +159,11 @@ pub(crate) fn resumed(subject: &Subject) -> Option<String> {
         share => format!(" {share}"),
     };
     Some(format!("resumed{share}, {}", subject.parameter(RESUMED_BY)?))
+}
+
+/// Returns the sizes of bodies, `sizes 15-511-974`; `None` if all bodies have the same size.
+pub(crate) fn sizes(subject: &Subject) -> Option<String> {
+    Some(format!("sizes {}", subject.parameter(SIZES)?))
 }
 
 /// Returns the name of a part of a session's cost.

@@ -41,7 +41,7 @@ pub struct Plane {
     pub series: Vec<Series>,
 }
 
-/// Points that belong together, joined by a line. Coordinates are positive.
+/// Points that belong together, joined by a line. Coordinates are positive; x may be 0.
 #[derive(Clone, Debug)]
 pub struct Series {
     /// The name in the legend.
@@ -78,7 +78,10 @@ fn draw(area: &Area<'_>, title: &str, planes: &[Plane]) -> Drawn {
 
 fn draw_plane(area: &Area<'_>, plane: &Plane) -> Drawn {
     let across = plane.range(|point| point.0);
-    if across.end < LOG_FROM * across.start {
+    let is_from_zero = plane.points().any(|point| point.0 == 0.0);
+    if is_from_zero {
+        draw_across(area, plane, 0.0..across.end)
+    } else if across.end < LOG_FROM * across.start {
         draw_across(area, plane, across)
     } else {
         draw_across(area, plane, across.log_scale())

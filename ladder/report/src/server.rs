@@ -8,13 +8,14 @@ use tollgate_record::{Area, Record, Subject, Unit};
 use crate::figure;
 use crate::grid::{Column, fitting};
 use crate::lookup::Origin::{Measured, Predicted};
-use crate::lookup::{Lookup, MISSING, ratio};
+use crate::lookup::{Lookup, MISSING};
 use crate::names::{self, service, who};
+use crate::pairs;
 use crate::table::{Row, Table};
 use crate::text::wrapped;
 
 const COLUMNS: [Column; 7] = fitting([
-    Column::words("server", 24),
+    Column::words("server", 36),
     Column::figures("sess/s", 6),
     Column::figures("95 % interval", 13),
     Column::figures("pred.", 6),
@@ -27,7 +28,7 @@ const COLUMNS: [Column; 7] = fitting([
 const BATCH: usize = 3;
 
 const TIMES: [Column; 8] = fitting([
-    Column::words("times", 24),
+    Column::words("times", 31),
     Column::figures("connect", 7),
     Column::figures("handshake", 9),
     Column::figures("p90", 7),
@@ -38,8 +39,8 @@ const TIMES: [Column; 8] = fitting([
 ]);
 
 /// Returns the tables of every measured server: sessions per second with interval and prediction,
-/// CPU time of server and client per session, times of connect, handshake and transaction.
-/// Sentences on ratios between servers, and on doubts about the measurement, follow.
+/// CPU time of server and client per session, times of connect, handshake and transaction, and
+/// ratios of several servers. Sentences on the ratio between servers, and on doubts about the measurement, follow.
 #[must_use]
 pub fn table(records: &[Record]) -> String {
     let tables = tables(records);
@@ -47,7 +48,7 @@ pub fn table(records: &[Record]) -> String {
         return "no server was measured: run `tollgate bench`\n".to_owned();
     }
     let mut text = tables.iter().map(Table::text).collect::<Vec<_>>().join("\n");
-    text.extend(ratios(records).iter().map(|line| wrapped(line)));
+    text.extend(pairs::sentences(records).iter().map(|line| wrapped(line)));
     text.extend(doubts(records).iter().map(|line| wrapped(line)));
     text
 }
@@ -83,7 +84,9 @@ pub(crate) fn tables(records: &[Record]) -> Vec<Table> {
     if !has_batches {
         rates.rows.iter_mut().for_each(|row| _ = row.cells.remove(BATCH));
     }
-    vec![rates, table(TIMES.into(), times, latencies)]
+    let mut all = vec![rates, table(TIMES.into(), times, latencies)];
+    all.extend(pairs::tables(records));
+    all
 }
 
 /// Returns the mean number of operations with the server's key in a batch, such as `7.4`.
@@ -93,7 +96,7 @@ pub(crate) fn mean_batch(lookup: Lookup<'_>, server: &Subject) -> Option<String>
 }
 
 fn row(subject: &Subject, cells: Vec<String>) -> Row {
-    let manner = [sizes(subject), names::resumed(subject)].into_iter().flatten();
+    let manner = [names::sizes(subject), names::resumed(subject)].into_iter().flatten();
     let by = who(subject.parameter(word::BY).unwrap_or(MISSING));
     let name = format!("{}, {by}", names::payload(names::bytes(subject)));
     let part = subject.parameter(word::SESSIONS).map(str::to_owned);
@@ -102,18 +105,6 @@ fn row(subject: &Subject, cells: Vec<String>) -> Row {
         names: [name].into_iter().chain(part).collect(),
         cells,
     }
-}
-
-/// Returns the sizes of bodies, `sizes 15-511-974`; `None` if all bodies have the same size.
-fn sizes(subject: &Subject) -> Option<String> {
-    Some(format!("sizes {}", subject.parameter(word::SIZES)?))
-}
-
-/// Returns the suite and the group, each only if it is not the protocol's default: `,
-/// X25519MLKEM768`.
-fn offered(subject: &Subject) -> String {
-    let names = [word::SUITE, word::GROUP].into_iter().filter_map(|name| subject.parameter(name));
-    names.map(|name| format!(", {name}")).collect()
 }
 
 fn figures(lookup: Lookup<'_>, subject: &Subject) -> Vec<String> {
@@ -138,33 +129,6 @@ fn times(lookup: Lookup<'_>, subject: &Subject) -> Vec<String> {
         .chain(transaction)
         .map(|quantity| figure::of(lookup.record(Measured, subject, quantity, Unit::Nanos)))
         .collect()
-}
-
-/// Returns a sentence for each pair of servers that were measured alternately.
-pub(crate) fn ratios(records: &[Record]) -> Vec<String> {
-    let lookup = Lookup(records);
-    let with_ratio = |record: &Record| {
-        record.quantity == word::SESSIONS_PER_S_RATIO
-            && record.subject.parameter(word::AGAINST).is_some()
-    };
-    let sentence = |subject: &Subject| {
-        let find = |quantity| lookup.find(Measured, subject, quantity, Unit::Ratio);
-        let rate = ratio(find(word::SESSIONS_PER_S_RATIO)?);
-        let cpu = find(word::SERVER_CPU_RATIO).map(ratio);
-        let cpu = cpu.map_or_else(String::new, |cpu| format!(", {cpu} times its CPU time"));
-        let manner = [sizes(subject), names::resumed(subject)].into_iter().flatten();
-        let manner: String = manner.map(|what| format!(", {what}")).collect();
-        Some(format!(
-            "{}{}, {}{manner}: {} has {rate} times the sessions per second of {}{cpu} \
-             (95 % intervals).",
-            service(subject),
-            offered(subject),
-            names::payload(names::bytes(subject)),
-            who(subject.parameter(word::BY)?),
-            who(subject.parameter(word::AGAINST)?),
-        ))
-    };
-    lookup.subjects(with_ratio).into_iter().filter_map(sentence).collect()
 }
 
 /// Returns the reasons for doubt that the load generator recorded. Texts that differ only in

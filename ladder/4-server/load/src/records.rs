@@ -187,9 +187,9 @@ fn of_kinds(
 }
 
 impl Comparison {
-    /// Returns the records of all servers, and ratios. For each server after the first,
-    /// `sessions_per_s_ratio` and `server_cpu_per_session_ratio` are its ratios to the first
-    /// server, which the parameter `against` names. `names` has one entry per server.
+    /// Returns the records of all servers, and the ratios of each server to all before it:
+    /// `sessions_per_s_ratio` and `server_cpu_per_session_ratio`. The parameter `against` names the
+    /// earlier server. `names` has one entry per server.
     ///
     /// # Errors
     ///
@@ -203,15 +203,14 @@ impl Comparison {
         for (server, naming) in names.iter().enumerate() {
             let rounds = self.outcomes(server);
             all.extend(records(rounds, naming, context)?);
-            if server == 0 {
-                continue;
+            for (earlier, against) in names[..server].iter().enumerate() {
+                let subject = naming.subject(&rounds[0].plan)?.with(word::AGAINST, &against.by)?;
+                let ratios = [
+                    (word::SESSIONS_PER_S_RATIO, Unit::Ratio, self.sessions_ratio(server, earlier)),
+                    (word::SERVER_CPU_RATIO, Unit::Ratio, self.server_cpu_ratio(server, earlier)),
+                ];
+                all.extend(of_figures(rounds, &subject, context, ratios)?);
             }
-            let subject = naming.subject(&rounds[0].plan)?.with(word::AGAINST, &names[0].by)?;
-            let ratios = [
-                (word::SESSIONS_PER_S_RATIO, Unit::Ratio, self.sessions_ratio(server, 0)),
-                (word::SERVER_CPU_RATIO, Unit::Ratio, self.server_cpu_ratio(server, 0)),
-            ];
-            all.extend(of_figures(rounds, &subject, context, ratios)?);
         }
         Ok(all)
     }

@@ -20,6 +20,7 @@ mod proxy;
 mod response;
 mod serve;
 mod sessions;
+mod share;
 mod shown;
 mod simulate;
 mod site;

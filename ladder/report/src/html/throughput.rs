@@ -11,7 +11,8 @@ use crate::figure::of_record;
 use crate::lookup::Lookup;
 use crate::lookup::Origin::{self, Measured, Predicted, Published};
 use crate::names::{self, service, who};
-use crate::server::{self, doubts, ratios};
+use crate::pairs;
+use crate::server::{self, doubts};
 
 pub(super) fn section(records: &[Record]) -> Markup {
     let lookup = Lookup(records);
@@ -39,7 +40,7 @@ pub(super) fn section(records: &[Record]) -> Markup {
              Hatched bars are figures of their year, with the keys of their year: RSA-1024 is \
              insecure today."
         },
-        means: ratios(records),
+        means: pairs::sentences(records),
         picture: html! {
             (bars("", &groups(lookup, &servers, &papers), Unit::PerSecond, "per s"))
             @for doubt in doubts(records) { p.warning { (doubt) } }

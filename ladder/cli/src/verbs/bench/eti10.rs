@@ -134,7 +134,7 @@ fn request(options: &Options) -> Bench {
         key: vec![KeyKind::OF_2001],
         suites: vec![CBC.to_owned(), GCM.to_owned()],
         bytes: BYTES,
-        server: ServerKind::Nginx,
+        server: vec![ServerKind::Nginx],
         engine: vec![EngineKind::Openssl], // any number of rounds is allowed for one server
         rounds: options.turns.rounds,
         seconds: options.turns.seconds,

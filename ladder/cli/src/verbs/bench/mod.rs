@@ -18,6 +18,7 @@ pub(super) mod scenario;
 mod search;
 pub(super) mod servers;
 mod sessions;
+mod share;
 mod suites;
 pub(crate) mod summary;
 mod times;
@@ -52,6 +53,9 @@ pub(crate) fn run(command: &BenchCommand) -> Result<ExitCode, CliError> {
     }
     if let Some(SubVerb::Proxy(options)) = &command.verb {
         return proxy::run(options);
+    }
+    if let Some(SubVerb::Share(options)) = &command.verb {
+        return share::run(options);
     }
     if let Some(SubVerb::Sessions(options)) = &command.verb {
         return sessions::run(options);
@@ -105,7 +109,7 @@ pub(crate) fn run(command: &BenchCommand) -> Result<ExitCode, CliError> {
 fn run_of(options: &Options, undone: &[String]) -> Result<Run, CliError> {
     let mut run = Run::measuring(options.written.json.as_deref())?;
     undone.iter().for_each(|what| run.notes.add(what));
-    if options.server == ServerKind::Gnutls {
+    if options.kind() == ServerKind::Gnutls {
         run.notes.add(
             "suites with RC4 and 3DES are insecure, and are measured to compare with old papers: \
              enable them on no server",
@@ -257,7 +261,7 @@ pub(super) fn context(options: &Options, host: &Host) -> tollgate_load::Context 
     conditions.insert("client_cores".to_owned(), cores(plan::client_cores(options)));
     if options.target.is_none() {
         conditions.insert("server_cores".to_owned(), cores(plan::server_cores(options)));
-        if options.server == ServerKind::Rustls {
+        if options.server.contains(&ServerKind::Rustls) {
             conditions.insert("server_threads".to_owned(), options.load.connections.to_string());
         }
     }
@@ -279,8 +283,9 @@ pub(super) fn context(options: &Options, host: &Host) -> tollgate_load::Context 
     context
 }
 
-/// Returns the installed server and its version, if known.
-fn installed(options: &Options) -> Option<(String, String)> {
-    let product = options.server.stock().filter(|_| options.target.is_none())?;
-    Some((product.to_string(), product.version()?))
+/// Returns the installed servers and their versions, if known.
+fn installed(options: &Options) -> impl Iterator<Item = (String, String)> + '_ {
+    let starts = options.server.iter().filter(|_| options.target.is_none());
+    let products = starts.filter_map(|kind| kind.stock());
+    products.filter_map(|product| Some((product.to_string(), product.version()?)))
 }

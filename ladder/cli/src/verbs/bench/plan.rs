@@ -206,16 +206,17 @@ pub(super) fn words(options: &Options) -> String {
         Freshness::Fresh => "makes a key share for each handshake",
         Freshness::Reuse => "has one key share for all handshakes",
     };
-    let server = match &options.target {
-        Some(url) => url.to_string(),
-        None if options.server == ServerKind::Rustls => {
+    let of_kind = |kind: &ServerKind| match (kind, kind.stock()) {
+        (_, Some(product)) => format!("{product} as installed, {}", on(&server_cores(options))),
+        (ServerKind::Rustls, _) => {
             let threads = options.load.connections;
             format!("{threads} blocking threads of rustls, {}", on(&server_cores(options)))
         }
-        None => match options.server.stock() {
-            Some(product) => format!("{product} as installed, {}", on(&server_cores(options))),
-            None => each("a worker", &server_cores(options)),
-        },
+        _ => each("a worker", &server_cores(options)),
+    };
+    let server = match &options.target {
+        Some(url) => url.to_string(),
+        None => options.server.iter().map(of_kind).collect::<Vec<_>>().join("; "),
     };
     let shown =
         match options.given.probed.as_ref().and_then(|probed| probed.site.client_certificate()) {

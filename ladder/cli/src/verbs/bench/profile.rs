@@ -362,7 +362,7 @@ pub(super) fn predict(
     let request = parts::request(options, seconds).filter(|_| is_asked);
     let Some(request) = request else { return Ok(()) };
     let _progress = Progress::new("session");
-    let server = options.server.stock().map(|product| product.to_string());
+    let server = options.kind().stock().map(|product| product.to_string());
     let predicted = parts::collect_with_calls(server.as_deref(), &request, run)?;
     for scenario in scenarios {
         let service = |record: &Record| record.subject.topic().service().cloned();

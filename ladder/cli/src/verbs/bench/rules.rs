@@ -30,7 +30,8 @@ impl BenchCommand {
 /// Checks, with the workload applied and before any server starts, that the servers support the
 /// options.
 pub(super) fn check_possible(options: &Options) -> Result<(), CliError> {
-    check(of_servers(options))
+    check(of_kinds(options))?;
+    options.by_kind().iter().try_for_each(|own| check(of_servers(own)))
 }
 
 fn check(refusal: Option<&'static str>) -> Result<(), CliError> {
@@ -154,9 +155,34 @@ fn of_url(options: &Options) -> Option<&'static str> {
     })
 }
 
-/// Checks the rules about the servers' abilities, once the workload and the URL are known.
+/// Checks the rules about several kinds of servers.
+fn of_kinds(options: &Options) -> Option<&'static str> {
+    let kinds = &options.server;
+    let has = |engine: &EngineKind| kinds.iter().any(|kind| kind.engines().contains(engine));
+    let (is_one, is_alone) = (kinds.len() == 1, options.is_minimal());
+    Some(match () {
+        () if is_alone && !options.rounds.is_multiple_of(options.servers().min(2)) => {
+            "--rounds: give an even number, so that each server runs first equally often"
+        }
+        () if is_one => return None,
+        () if !matches!(options.mode, Mode::Rounds) || !is_alone => {
+            "--server: profile, response, search, scale and --client take servers of one kind"
+        }
+        () if !options.engine.iter().all(has) || options.by_kind().len() < kinds.len() => {
+            "--engine: each engine needs a server that has it, and each server an engine: aws-lc is \
+             for rustls, openssl and tollgate are for the others"
+        }
+        () if options.asynchronous && !kinds.contains(&ServerKind::Haproxy) => {
+            "--async: of these servers only haproxy can pause handshakes: give --server haproxy too"
+        }
+        () => return None,
+    })
+}
+
+/// Checks the rules about the abilities of servers of one kind, once the workload and the URL are
+/// known.
 fn of_servers(options: &Options) -> Option<&'static str> {
-    let (server, engine, clients) = (options.server, &options.engine, &options.clients);
+    let (server, engine, clients) = (options.kind(), &options.engine, &options.clients);
     let (is_rustls, stock) = (server == ServerKind::Rustls, server.stock());
     let starts = options.target.is_none();
     let resumes = starts && options.resume(true).is_some();
@@ -233,9 +259,6 @@ fn of_servers(options: &Options) -> Option<&'static str> {
         () if resumes && cannot_resume => {
             "--resume: this server or its log cannot: give --server nginx, which can do all"
         }
-        () if options.is_minimal() && !options.rounds.is_multiple_of(options.servers()) => {
-            "--rounds: give an even number, so that each engine runs first equally often"
-        }
         () => return None,
     })
 }
@@ -243,12 +266,14 @@ fn of_servers(options: &Options) -> Option<&'static str> {
 /// Refuses lists that contain a value twice: the value would be measured twice under one name.
 fn check_once(options: &Options) -> Result<(), CliError> {
     let engine = |engine: &EngineKind| format!("{engine:?}").to_lowercase();
-    let named: [(&str, Vec<String>); 5] = [
+    let server = |kind: &ServerKind| format!("{kind:?}").to_lowercase();
+    let named: [(&str, Vec<String>); 6] = [
         ("--key-type", options.key.iter().map(ToString::to_string).collect()),
         ("--protocol", options.protocol.iter().map(|p| p.word().to_owned()).collect()),
         ("--suites", options.suites.clone()),
         ("--group", options.group.clone()),
         ("--engine", options.engine.iter().map(engine).collect()),
+        ("--server", options.server.iter().map(server).collect()),
     ];
     for (option, names) in named {
         if let Some(twice) = (1..names.len()).find(|&at| names[..at].contains(&names[at])) {

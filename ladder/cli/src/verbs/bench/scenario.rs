@@ -35,22 +35,23 @@ impl Rounds {
     }
 }
 
-/// Runs the rounds in blocks in which every server has each position once. An invalid round ends
-/// the rounds, because the rest could not give a figure. Returns `None` after Ctrl-C.
+/// Runs the rounds in blocks of two, one in each order of the servers. An invalid round ends the
+/// rounds, because the rest could not give a figure. Returns `None` after Ctrl-C.
 pub(super) fn run(
     options: &Options,
     plan: &Plan,
     servers: &mut [Server<'_>],
     mut progress: impl FnMut(f64),
 ) -> Result<Option<Rounds>, CliError> {
-    let turns = u32::try_from(servers.len().max(1)).unwrap_or(u32::MAX);
+    let turns = if servers.len() > 1 { 2 } else { 1 };
     let outcomes = servers.iter().map(|_| Vec::new()).collect();
     let mut rounds = Rounds { outcomes, repeated: 0, broken: None };
     let share = f64::from(turns) / f64::from(options.rounds);
     for block in 0..options.rounds / turns {
         let begun = f64::from(block) * share;
         let mut tell = |part: f64| progress(begun + share * part);
-        let found = match settled(options, plan, servers, &mut rounds.repeated, &mut tell) {
+        let found = match settled(options, plan, servers, (turns, &mut rounds.repeated), &mut tell)
+        {
             Ok(found) => found,
             Err(Error::Stopped) => return Ok(None),
             Err(error) if block == 0 => return Err(error.into()),
@@ -77,19 +78,19 @@ fn settled(
     options: &Options,
     plan: &Plan,
     servers: &mut [Server<'_>],
-    repeated: &mut u32,
+    (turns, repeated): (u32, &mut u32),
     progress: &mut dyn FnMut(f64),
 ) -> Result<Comparison, Error> {
-    let turns = servers.len();
+    let (count, rounds) = (servers.len(), turns as usize);
     let mut block =
-        || compare(plan, servers, turns, &interrupt::asked, &mut |_, part| progress(part));
+        || compare(plan, servers, rounds, &interrupt::asked, &mut |_, part| progress(part));
     for _ in 0..options.load.repeats {
         let found = block()?;
-        let outcomes = (0..turns).flat_map(|server| found.outcomes(server));
+        let outcomes = (0..count).flat_map(|server| found.outcomes(server));
         if !outcomes.clone().any(is_unsteady) || outcomes.clone().any(is_beyond_repeating) {
             return Ok(found);
         }
-        *repeated += u32::try_from(turns).unwrap_or(u32::MAX);
+        *repeated += turns;
     }
     block()
 }
@@ -178,6 +179,18 @@ impl Scenario {
 
     /// Returns the verdict, its reasons, and the counts of client and server.
     pub(super) fn verdict_text(&self) -> String {
+        let mut text = self.judgement();
+        for of_server in &self.rounds.outcomes {
+            text += &counts(of_server);
+            text += &bodies(of_server);
+            text += &times::resumed_lines(of_server);
+            text += &times::lines(of_server);
+        }
+        text
+    }
+
+    /// Returns the verdict and its reasons.
+    pub(super) fn judgement(&self) -> String {
         let mut text = format!("{}: {}", self.label, self.verdict());
         if self.rounds.repeated > 0 {
             let times = self.rounds.repeated;
@@ -189,12 +202,6 @@ impl Scenario {
         }
         text += &findings(self.outcomes().flat_map(named(|outcome| &outcome.reasons)), "");
         text += &findings(self.outcomes().flat_map(named(|outcome| &outcome.doubts)), "doubtful: ");
-        for of_server in &self.rounds.outcomes {
-            text += &counts(of_server);
-            text += &bodies(of_server);
-            text += &times::resumed_lines(of_server);
-            text += &times::lines(of_server);
-        }
         text
     }
 }

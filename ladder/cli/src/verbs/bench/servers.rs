@@ -67,11 +67,14 @@ impl<'a> Rig<'a> {
             return Ok(Self { options, servers, _folder: None });
         }
         let folder = Folder::new()?;
-        let servers = match (options.server, options.server.stock()) {
-            (_, Some(product)) => stock(options, product, key)?,
-            (ServerKind::Rustls, _) => rustls(options, key)?,
-            _ => embedded(options, key, &folder)?,
-        };
+        let mut servers = Vec::new();
+        for own in options.by_kind() {
+            servers.extend(match (own.kind(), own.kind().stock()) {
+                (_, Some(product)) => stock(&own, product, key)?,
+                (ServerKind::Rustls, _) => rustls(&own, key)?,
+                _ => embedded(&own, key, &folder)?,
+            });
+        }
         let more = options.session.map(|session| session.certificates()).unwrap_or_default();
         let named = |(by, server): (String, _)| {
             (Naming { more: more.clone(), ..Naming::new(key.to_string(), by) }, server)

@@ -24,7 +24,7 @@ pub(super) fn request(turns: &Turns, key: KeyKind) -> Bench {
         key: vec![key],
         protocol: vec![Protocol::Tls13],
         bytes: BYTES,
-        server: ServerKind::Nginx, // the plan is that of an installed server
+        server: vec![ServerKind::Nginx], // the plan is that of an installed server
         engine: vec![EngineKind::Openssl], // any number of rounds is allowed for one server
         rounds: turns.rounds,
         seconds: turns.seconds,

@@ -52,7 +52,7 @@ pub(super) fn applied(options: &Options) -> Result<(Options, Vec<String>), CliEr
         options.protocol = vec![protocol];
         options.group = group.into_iter().map(str::to_owned).collect();
         if let Some(group) = group
-            && options.server == ServerKind::Openssl
+            && options.kind() == ServerKind::Openssl
             && options.target.is_none()
         {
             return Err(refused(format!(

@@ -82,7 +82,7 @@ pub(crate) fn request(bench: &Bench, seconds: f64) -> Option<Session> {
     let workers = u32::try_from(server_cores(bench).len().max(1)).unwrap_or(u32::MAX);
     let connections = bench.load.connections.div_ceil(workers);
     let is_known = bench.target.is_none()
-        && bench.server != ServerKind::Rustls
+        && bench.kind() != ServerKind::Rustls
         && bench.suites.is_empty()
         && bench.group.is_empty()
         && bench.sizes.is_none()
@@ -94,7 +94,7 @@ pub(crate) fn request(bench: &Bench, seconds: f64) -> Option<Session> {
         // The connections of one worker.
         connections: connections.clamp(1, CONNECTIONS_MAX),
         // Installed servers pause handshakes only if their configuration says so.
-        without_pauses: bench.server.stock().is_some() && !bench.asynchronous,
+        without_pauses: bench.kind().stock().is_some() && !bench.asynchronous,
         parts_only: true,
         seconds,
         ..defaults()

@@ -1,6 +1,6 @@
 //! `tollgate speed --multi N`: the sum of the rates of threads that all run the same operation.
 
-use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use core::time::Duration;
 use std::sync::Barrier;
 use std::thread;
@@ -46,16 +46,9 @@ pub(super) fn collect(
         let contenders = row.lineup(&options.lineup, &mut run.notes)?;
         let count = u32::try_from(contenders.len()).unwrap_or(u32::MAX).max(1);
         let slice = Duration::from_secs_f64(seconds / f64::from(count * SLICES));
-        let mut rates = vec![Vec::new(); contenders.len()];
-        for turn in 0..SLICES {
-            for (place, rates) in rates.iter_mut().enumerate() {
-                if interrupt::asked() {
-                    return Ok(None);
-                }
-                rates.push(rate(options, (number, place), threads, slice)?);
-            }
-            progress::part(f64::from(turn + 1) / f64::from(SLICES));
-        }
+        let Some(rates) = rates(options, (number, contenders.len()), threads, slice)? else {
+            return Ok(None);
+        };
         let figures = Figures::of_row(&run.host, seconds).with([(word::THREADS, threads)]);
         let mut found = Vec::new();
         for (contender, rates) in contenders.iter().zip(&rates) {
@@ -67,43 +60,68 @@ pub(super) fn collect(
     })
 }
 
-/// Returns the operations per second of all threads together. Each thread makes its own keys and
-/// contenders, which cannot move between threads.
-fn rate(
+/// The place of a contender that ends the threads.
+const NONE_LEFT: usize = usize::MAX;
+
+/// Returns the operations per second of all threads together, by contender and slice; `None` after
+/// Ctrl-C. Each thread makes its own keys and contenders, which cannot move between threads.
+fn rates(
     options: &Operations,
-    (row, contender): (usize, usize),
+    (row, contenders): (usize, usize),
     threads: u32,
     slice: Duration,
-) -> Result<f64, CliError> {
+) -> Result<Option<Vec<Vec<f64>>>, CliError> {
     let count = usize::try_from(threads).unwrap_or(usize::MAX);
-    let (ready, stop) = (Barrier::new(count + 1), AtomicBool::new(false));
-    let operations = AtomicU64::new(0);
+    // all threads pass it before and after each slice, also after an error
+    let (gate, stop) = (Barrier::new(count + 1), AtomicBool::new(false));
+    let (place, operations) = (AtomicUsize::new(0), AtomicU64::new(0));
     let work = || -> Result<(), CliError> {
         let prepared = rows(options).and_then(|mut rows| {
-            let mut all = rows.swap_remove(row).lineup(&options.lineup, &mut Notes::default())?;
-            Ok(all.swap_remove(contender))
+            rows.swap_remove(row).lineup(&options.lineup, &mut Notes::default())
         });
-        ready.wait(); // also after an error, which would otherwise block the others
-        let mut contender = prepared?;
-        let each = u64::from(contender.batch.unwrap_or(1));
-        while !stop.load(Relaxed) {
-            (contender.run)()?;
-            operations.fetch_add(each, Relaxed);
+        let (mut all, mut result) = match prepared {
+            Ok(all) => (all, Ok(())),
+            Err(error) => (Vec::new(), Err(error)),
+        };
+        loop {
+            gate.wait();
+            let place = place.load(Relaxed);
+            if place == NONE_LEFT {
+                return result;
+            }
+            while let (false, Some(contender)) = (stop.load(Relaxed), all.get_mut(place)) {
+                if let Err(error) = (contender.run)() {
+                    (all, result) = (Vec::new(), Err(error));
+                    break;
+                }
+                operations.fetch_add(u64::from(contender.batch.unwrap_or(1)), Relaxed);
+            }
+            gate.wait();
         }
-        Ok(())
     };
     thread::scope(|scope| {
         let running: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        ready.wait();
-        thread::sleep(slice.mul_f64(WARM_UP));
-        let (begun, before) = (Instant::now(), operations.load(Relaxed));
-        thread::sleep(slice.mul_f64(1.0 - WARM_UP));
-        let (after, elapsed) = (operations.load(Relaxed), begun.elapsed());
-        stop.store(true, Relaxed);
+        let mut rates = vec![Vec::new(); contenders];
+        let turns = (0..SLICES).flat_map(|turn| (0..contenders).map(move |at| (turn, at)));
+        for (turn, at) in turns.take_while(|_| !interrupt::asked()) {
+            stop.store(false, Relaxed);
+            place.store(at, Relaxed);
+            gate.wait();
+            thread::sleep(slice.mul_f64(WARM_UP));
+            let (begun, before) = (Instant::now(), operations.load(Relaxed));
+            thread::sleep(slice.mul_f64(1.0 - WARM_UP));
+            let (after, elapsed) = (operations.load(Relaxed), begun.elapsed());
+            stop.store(true, Relaxed);
+            gate.wait();
+            rates[at].push(float(after - before) / elapsed.as_secs_f64());
+            progress::part(f64::from(turn + 1) / f64::from(SLICES));
+        }
+        place.store(NONE_LEFT, Relaxed);
+        gate.wait();
         for thread in running {
             thread.join().expect("workers do not panic")?;
         }
-        Ok(float(after - before) / elapsed.as_secs_f64())
+        Ok((!interrupt::asked()).then_some(rates))
     })
 }
 

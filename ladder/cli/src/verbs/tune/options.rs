@@ -103,7 +103,7 @@ impl Tune {
             load: self.load.clone(),
             seconds: self.seconds,
             rounds: self.rounds,
-            server: self.server,
+            server: vec![self.server],
             server_cores: self.server_cores.clone(),
             engine: vec![EngineKind::Openssl], // one server, so any number of rounds is allowed
             ..defaults()

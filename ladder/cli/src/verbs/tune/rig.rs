@@ -67,7 +67,7 @@ impl<'a> Rig<'a> {
         let bench = options.bench();
         let product = match options.command {
             Some(_) => Some(Product::Command),
-            None => bench.server.stock(),
+            None => bench.kind().stock(),
         };
         let first = plan::plans(&bench)?.into_iter().next();
         let plan = first.ok_or_else(|| error!("the load has no plan"))?;

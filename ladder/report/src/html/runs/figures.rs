@@ -9,7 +9,7 @@ use crate::html::bars::{Bar, Group, bars};
 use crate::html::section::tables;
 use crate::html::session_cost;
 use crate::lookup::{Lookup, Origin::Measured};
-use crate::{names, profile, server};
+use crate::{names, pairs, profile, server};
 
 /// Returns bars and tables; empty if there are no figures.
 pub(super) fn figures(records: &[Record]) -> Markup {
@@ -34,7 +34,7 @@ pub(super) fn figures(records: &[Record]) -> Markup {
         @if !found.is_empty() {
             (bars("Sessions per second", &[group], Unit::PerSecond, "per second"))
             (tables(&server::tables(records)))
-            @for line in server::ratios(records) { p.note { (line) } }
+            @for line in pairs::sentences(records) { p.note { (line) } }
         }
         @let profiled = profile::tables(records);
         @if !profiled.is_empty() {

@@ -2,6 +2,7 @@
 
 pub(crate) mod clients;
 pub(crate) mod given;
+pub(crate) mod kinds;
 pub(crate) mod outputs;
 pub(crate) mod session;
 pub(crate) mod sub_verbs;
@@ -10,18 +11,18 @@ use core::time::Duration;
 use std::path::PathBuf;
 
 use clap::builder::ArgPredicate;
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 use tollgate_load::{Close, Freshness, Mechanism, Objective, Plan, Protocol, Sizes, Verify};
 use tollgate_probe::Url;
 use tollgate_rivals::Client;
 use tollgate_server::KeyKind;
-use tollgate_stock_servers::Product;
 
 use crate::options::values::{Written, one_of, seconds, share};
 use clients::Clients;
 use given::Given;
+pub(crate) use kinds::{EngineKind, ServerKind};
 use outputs::Outputs;
-use sub_verbs::{Eti10, Proxy, ResponseCurve, Sampling, Sessions};
+use sub_verbs::{Eti10, Proxy, ResponseCurve, Sampling, Sessions, Share};
 
 /// `tollgate bench` with its sub-verbs.
 #[derive(Args, Clone, Debug)]
@@ -83,6 +84,9 @@ pub(crate) enum SubVerb {
     /// Measure resumed sessions with each place where servers keep them: none, tickets, memory,
     /// Redis, and Apache's memory and disk, with one and two processes
     Sessions(Sessions),
+    /// Measure what TLS costs nginx, by the share of its connections that use it, the size of
+    /// responses and the requests on a connection
+    Share(Share),
 }
 
 /// The kind of result that a run of `tollgate bench` gives.
@@ -102,9 +106,10 @@ impl BenchCommand {
     pub(super) fn unchecked(&self) -> Bench {
         let (mode, bench) = match &self.verb {
             // these make their own loads
-            None | Some(SubVerb::Eti10(_) | SubVerb::Proxy(_) | SubVerb::Sessions(_)) => {
-                (Mode::Rounds, &self.rounds)
-            }
+            None
+            | Some(
+                SubVerb::Eti10(_) | SubVerb::Proxy(_) | SubVerb::Sessions(_) | SubVerb::Share(_),
+            ) => (Mode::Rounds, &self.rounds),
             Some(SubVerb::Profile { sampling, bench }) => {
                 (Mode::Profile(sampling.clone()), &**bench)
             }
@@ -229,13 +234,14 @@ pub(crate) struct Bench {
     #[arg(value_parser = client, help_heading = SERVERS)]
     pub(crate) client: Vec<Client>,
 
-    /// The two servers: embedded ones with OpenSSL (openssl), one worker on each core, or with
-    /// rustls (rustls), one thread for each connection; or the installed apache, haproxy, lighttpd
-    /// or nginx, without and with the provider. Only one server is gnutls, the installed gnutls-serv,
-    /// which has the insecure suites with RC4 and 3DES of old papers
-    #[arg(long, value_name = "KIND", default_value = "openssl", conflicts_with = "target")]
-    #[arg(help_heading = SERVERS)]
-    pub(crate) server: ServerKind,
+    /// Kinds of servers, separated by commas, each without and with Tollgate: embedded ones with
+    /// OpenSSL (openssl), one worker on each core, or with rustls (rustls), one thread for each
+    /// connection; or the installed apache, haproxy, lighttpd or nginx, without and with the
+    /// provider. Only one server is gnutls, the installed gnutls-serv, which has the insecure suites
+    /// with RC4 and 3DES of old papers
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "openssl")]
+    #[arg(conflicts_with = "target", help_heading = SERVERS)]
+    pub(crate) server: Vec<ServerKind>,
 
     /// Logical cores of each server's workers, one worker on each [default: the last, if there are
     /// two or more]
@@ -244,7 +250,8 @@ pub(crate) struct Bench {
     pub(crate) server_cores: Vec<u32>,
 
     /// Engines for the private-key operations, separated by commas: openssl (with --server rustls:
-    /// aws-lc) and tollgate [default: both, in turn]
+    /// aws-lc) and tollgate; of several kinds of servers, each takes those that it has [default:
+    /// all, in turn]
     #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with = "target")]
     #[arg(help_heading = SERVERS)]
     pub(crate) engine: Vec<EngineKind>,
@@ -260,7 +267,7 @@ pub(crate) struct Bench {
     #[arg(long, value_name = "FILE", conflicts_with = "target", help_heading = SERVERS)]
     pub(crate) module: Option<PathBuf>,
 
-    /// With --server haproxy: let the server with the provider pause handshakes during signatures
+    /// Let HAProxy with the provider pause handshakes during signatures
     #[arg(long = "async", conflicts_with = "target", help_heading = SERVERS)]
     pub(crate) asynchronous: bool,
 
@@ -342,60 +349,39 @@ impl Bench {
         }
     }
 
-    /// Returns whether a server with this engine takes part.
+    /// Returns the kind of server; the first one, if there are several.
+    pub(crate) fn kind(&self) -> ServerKind {
+        self.server[0]
+    }
+
+    /// Returns the request for the servers of each kind, with those options that the kind has.
+    pub(crate) fn by_kind(&self) -> Vec<Self> {
+        let [_, _, ..] = &*self.server else { return vec![self.clone()] };
+        let of_kind = |&kind: &ServerKind| {
+            let mut own = Self { server: vec![kind], ..self.clone() };
+            own.engine.retain(|engine| kind.engines().contains(engine));
+            own.asynchronous &= kind == ServerKind::Haproxy;
+            own.module = own.module.filter(|_| kind.stock().is_some());
+            (own.engine.is_empty() == self.engine.is_empty()).then_some(own)
+        };
+        self.server.iter().filter_map(of_kind).collect()
+    }
+
+    /// Returns whether a server of the only kind with this engine takes part.
     pub(crate) fn has(&self, engine: EngineKind) -> bool {
-        let other = self.server == ServerKind::Gnutls && engine == EngineKind::Tollgate;
-        !other && (self.engine.is_empty() || self.engine.contains(&engine))
+        let is_asked = self.engine.is_empty() || self.engine.contains(&engine);
+        is_asked && self.kind().engines().contains(&engine)
     }
 
     /// Returns the number of servers that take turns.
     pub(crate) fn servers(&self) -> u32 {
-        let without = self.has(EngineKind::Openssl) || self.has(EngineKind::AwsLc);
-        let both = without && self.has(EngineKind::Tollgate);
-        if both && self.target.is_none() { 2 } else { 1 }
-    }
-}
-
-/// The implementation of a server's private-key operations.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum EngineKind {
-    /// aws-lc-rs, in servers on rustls.
-    AwsLc,
-    /// OpenSSL's own RSA, in all other servers.
-    Openssl,
-    /// Tollgate's engine.
-    Tollgate,
-}
-
-/// Kinds of server; each but the one on `GnuTLS` runs with and without Tollgate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ServerKind {
-    /// Installed Apache, without and with the provider.
-    Apache,
-    /// Installed `gnutls-serv`, only with its own library.
-    Gnutls,
-    /// Installed HAProxy, without and with the provider.
-    Haproxy,
-    /// Installed lighttpd, without and with the provider.
-    Lighttpd,
-    /// Installed nginx, without and with the provider.
-    Nginx,
-    /// Event loops on OpenSSL, with its default provider and with Tollgate's.
-    Openssl,
-    /// Blocking threads on rustls, with aws-lc-rs and with the engine.
-    Rustls,
-}
-
-impl ServerKind {
-    pub(crate) const fn stock(self) -> Option<Product> {
-        match self {
-            Self::Apache => Some(Product::Apache),
-            Self::Gnutls => Some(Product::Gnutls),
-            Self::Haproxy => Some(Product::Haproxy),
-            Self::Lighttpd => Some(Product::Lighttpd),
-            Self::Nginx => Some(Product::Nginx),
-            Self::Openssl | Self::Rustls => None,
+        if self.target.is_some() {
+            return 1;
         }
+        let engines = [EngineKind::AwsLc, EngineKind::Openssl, EngineKind::Tollgate];
+        let of_kind = |own: &Self| engines.iter().filter(|engine| own.has(**engine)).count();
+        let all: usize = self.by_kind().iter().map(of_kind).sum();
+        u32::try_from(all.max(1)).unwrap_or(u32::MAX)
     }
 }
 

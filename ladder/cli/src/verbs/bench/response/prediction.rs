@@ -104,7 +104,7 @@ impl Model {
         let outside_ns = (0..PARTS).map(outside).collect::<Option<Vec<_>>>().ok_or_else(none)?;
         let workers = u32::try_from(plan::server_cores(options).len().max(1))?;
         // the embedded server has a listening socket for each worker
-        let discipline = match options.server.stock() {
+        let discipline = match options.kind().stock() {
             Some(_) => Discipline::OneQueue,
             None => Discipline::QueuePerCore,
         };

@@ -1,0 +1,56 @@
+//! Kinds of servers, and their engines.
+
+use clap::ValueEnum;
+use tollgate_stock_servers::Product;
+
+/// The implementation of a server's private-key operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum EngineKind {
+    /// aws-lc-rs, in servers on rustls.
+    AwsLc,
+    /// OpenSSL's own RSA, in all other servers.
+    Openssl,
+    /// Tollgate's engine.
+    Tollgate,
+}
+
+/// Kinds of server; each but the one on `GnuTLS` runs with and without Tollgate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ServerKind {
+    /// Installed Apache, without and with the provider.
+    Apache,
+    /// Installed `gnutls-serv`, only with its own library.
+    Gnutls,
+    /// Installed HAProxy, without and with the provider.
+    Haproxy,
+    /// Installed lighttpd, without and with the provider.
+    Lighttpd,
+    /// Installed nginx, without and with the provider.
+    Nginx,
+    /// Event loops on OpenSSL, with its default provider and with Tollgate's.
+    Openssl,
+    /// Blocking threads on rustls, with aws-lc-rs and with the engine.
+    Rustls,
+}
+
+impl ServerKind {
+    /// Returns the engines of the servers of this kind, the baseline first.
+    pub(crate) const fn engines(self) -> &'static [EngineKind] {
+        match self {
+            Self::Gnutls => &[EngineKind::Openssl], // its own library, which no option names
+            Self::Rustls => &[EngineKind::AwsLc, EngineKind::Tollgate],
+            _ => &[EngineKind::Openssl, EngineKind::Tollgate],
+        }
+    }
+
+    pub(crate) const fn stock(self) -> Option<Product> {
+        match self {
+            Self::Apache => Some(Product::Apache),
+            Self::Gnutls => Some(Product::Gnutls),
+            Self::Haproxy => Some(Product::Haproxy),
+            Self::Lighttpd => Some(Product::Lighttpd),
+            Self::Nginx => Some(Product::Nginx),
+            Self::Openssl | Self::Rustls => None,
+        }
+    }
+}
