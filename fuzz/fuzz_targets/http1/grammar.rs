@@ -110,7 +110,7 @@ fn fields<'a>(rest: &mut &'a [u8]) -> Result<Option<Vec<Field<'a>>>, Invalid> {
     Ok(None)
 }
 
-/// Takes chunks and the trailer section.
+/// Takes chunks. A trailer section with fields is invalid, because the proxy passes none on.
 fn chunks(rest: &mut &[u8]) -> Result<Option<Vec<u8>>, Invalid> {
     let mut body = Vec::new();
     while let Some(line) = line(rest)? {
@@ -123,7 +123,11 @@ fn chunks(rest: &mut &[u8]) -> Result<Option<Vec<u8>>, Invalid> {
             return Err(Invalid);
         }
         if size == 0 {
-            return Ok(fields(rest)?.map(|_| body));
+            return match fields(rest)? {
+                None => Ok(None),
+                Some(trailers) if trailers.is_empty() => Ok(Some(body)),
+                Some(_) => Err(Invalid),
+            };
         }
         let Some((data, after)) =
             usize::try_from(size).ok().and_then(|size| rest.split_at_checked(size))

@@ -138,10 +138,10 @@ impl<S: Transport> Connection<S> {
         }
         let room = RECORD_BYTES_MAX - up.len();
         let here = inbox.len().min(room);
-        let Ok(taken) = forward.request_body.take(&inbox[..here]) else {
+        let Ok(taken) = forward.request_body.pass(&inbox[..here], up) else {
             return Moved::Ended(self.refuse_forward(Status::BadRequest, cx));
         };
-        up.extend(inbox.drain(..taken));
+        inbox.drain(..taken);
         forward.relay.has_whole_request = forward.request_body.is_complete();
         if taken == 0 { Moved::Nothing } else { Moved::Bytes }
     }
@@ -204,10 +204,9 @@ impl<S: Transport> Connection<S> {
             cx.tally().count_response(answer.status);
         }
         let body = relay.body.as_mut().expect("set by the loop");
-        let Ok(taken) = body.take(&relay.unread) else {
+        let Ok(taken) = body.pass(&relay.unread, &mut forward.down.bytes) else {
             return Moved::Ended(self.backend_failed(cx));
         };
-        forward.down.bytes.extend_from_slice(&relay.unread[..taken]);
         // Bytes after the response belong to no request.
         relay.upstream_stays &= taken == relay.unread.len();
         relay.unread.clear();

@@ -3,6 +3,9 @@
 /// The longest chunk line (size and extensions), and the longest trailer section, in bytes.
 const LINE_BYTES_MAX: u32 = 8 * 1024;
 
+/// The end of a chunked body.
+pub(crate) const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
+
 /// The rest of a body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Framing {
@@ -36,18 +39,27 @@ impl Framing {
         }
     }
 
-    /// As [`Self::take`]; appends the data of the body to `data`, and the lines of a trailer section
-    /// to `trailers`.
-    pub(crate) fn decode(
-        &mut self,
-        bytes: &[u8],
-        data: &mut Vec<u8>,
-        trailers: &mut Vec<u8>,
-    ) -> Result<usize, Malformed> {
+    /// As [`Self::take`]; appends these bytes to `out`, without the fields of a trailer section.
+    ///
+    /// RFC 9110 §6.5.1 permits this. A receiver that merged the fields into those of the head would
+    /// believe a client's `X-Forwarded-For`, or another length.
+    pub(crate) fn pass(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<usize, Malformed> {
         if let Self::Chunked(chunks) = self {
             return chunks.walk(bytes, |part| match part {
-                Part::Data(bytes) => data.extend_from_slice(bytes),
-                Part::Trailer(byte) => trailers.push(byte),
+                Part::Data(bytes) => out.extend_from_slice(bytes),
+                Part::Frame(byte) => out.push(byte),
+            });
+        }
+        self.decode(bytes, out)
+    }
+
+    /// As [`Self::take`]; appends the data of the body to `data`.
+    pub(crate) fn decode(&mut self, bytes: &[u8], data: &mut Vec<u8>) -> Result<usize, Malformed> {
+        if let Self::Chunked(chunks) = self {
+            return chunks.walk(bytes, |part| {
+                if let Part::Data(bytes) = part {
+                    data.extend_from_slice(bytes);
+                }
             });
         }
         let taken = self.take(bytes)?;
@@ -107,17 +119,17 @@ enum At {
     End,
 }
 
-/// A piece of a chunked body's content.
+/// A piece of a chunked body without the fields of its trailer section.
 enum Part<'a> {
     Data(&'a [u8]),
-    /// A byte of a line of the trailer section.
-    Trailer(u8),
+    /// A byte around the data.
+    Frame(u8),
 }
 
 impl Chunks {
     const BEGIN: Self = Self { at: At::Size { value: 0, digits: 0 }, line: 0 };
 
-    /// Returns how many of the next bytes belong to the body, and shows their content to `part`.
+    /// Returns how many of the next bytes belong to the body, and shows them to `part`.
     fn walk(&mut self, bytes: &[u8], mut part: impl FnMut(Part<'_>)) -> Result<usize, Malformed> {
         let mut taken = 0;
         while taken < bytes.len() && self.at != At::End {
@@ -132,8 +144,8 @@ impl Chunks {
             let was_in_trailers =
                 matches!(self.at, At::Trailer | At::InName | At::InValue | At::TrailerLf);
             self.at = self.after(bytes[taken])?;
-            if was_in_trailers && self.at != At::LastLf {
-                part(Part::Trailer(bytes[taken]));
+            if !was_in_trailers || self.at == At::LastLf {
+                part(Part::Frame(bytes[taken]));
             }
             taken += 1;
             self.line += 1;
@@ -226,23 +238,27 @@ mod tests {
     }
 
     #[test]
-    fn data_and_trailers_are_separated() {
-        let body = b"5;a=b\r\nhello\r\n2\r\n\r\n\r\n0;x\r\nTrailer: x\r\nY: z\r\n\r\nGET";
+    fn trailer_sections_are_left_out() {
+        let chunks = "5;a=b\r\nhello\r\n2\r\n\r\n\r\n0;x\r\n";
+        let body = format!("{chunks}Trailer: x\r\nY: z\r\n\r\nGET");
         for piece in 1..body.len() {
-            let mut framing = Framing::chunked();
-            let (mut data, mut trailers, mut taken) = (Vec::new(), Vec::new(), 0);
-            for part in body.chunks(piece) {
-                taken += framing.decode(part, &mut data, &mut trailers).unwrap();
+            let (mut decoding, mut passing) = (Framing::chunked(), Framing::chunked());
+            let (mut data, mut passed, mut taken) = (Vec::new(), Vec::new(), 0);
+            for part in body.as_bytes().chunks(piece) {
+                taken += decoding.decode(part, &mut data).unwrap();
+                passing.pass(part, &mut passed).unwrap();
+                assert_eq!(passing, decoding);
             }
-            assert!(framing.is_complete());
+            assert!(decoding.is_complete());
             assert_eq!(taken, body.len() - 3);
             assert_eq!(data, b"hello\r\n");
-            assert_eq!(trailers, b"Trailer: x\r\nY: z\r\n");
+            assert_eq!(String::from_utf8(passed).unwrap(), format!("{chunks}\r\n"));
         }
-        let mut framing = Framing::Length(3);
-        let mut data = Vec::new();
-        assert_eq!(framing.decode(b"abcd", &mut data, &mut Vec::new()), Ok(3));
-        assert_eq!(data, b"abc");
+        for read in [Framing::decode, Framing::pass] {
+            let mut data = Vec::new();
+            assert_eq!(read(&mut Framing::Length(3), b"abcd", &mut data), Ok(3));
+            assert_eq!(data, b"abc");
+        }
     }
 
     #[test]

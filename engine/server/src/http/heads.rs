@@ -9,9 +9,10 @@ use super::fields::{FIELDS_MAX, is, options, wants_upgrade};
 use super::framing::Framing;
 
 /// Fields that concern one connection only, RFC 9110 §7.6.1. `Transfer-Encoding` stays, because
-/// chunks are passed on as they are. An upgrade is written again where it is wanted.
-pub(super) const OF_THE_CONNECTION: [&str; 6] =
-    ["connection", "keep-alive", "proxy-connection", "te", "upgrade", "http2-settings"];
+/// chunks are passed on as they are. An upgrade is written again where it is wanted. `Trailer`
+/// announces fields that are not passed on.
+pub(super) const OF_THE_CONNECTION: [&str; 7] =
+    ["connection", "keep-alive", "proxy-connection", "te", "trailer", "upgrade", "http2-settings"];
 
 /// Fields that stay even if `Connection` lists them: without them, the other side would read the body
 /// as another request, or not know the host.
@@ -174,7 +175,7 @@ mod tests {
     #[test]
     fn requests_lose_what_concerns_the_connection() {
         let head = "POST http://a/x?y HTTP/1.1\r\nHost: a\r\nConnection: close, X-Hop\r\nX-Hop: 1\r\n\
-                    Keep-Alive: 5\r\nTE: gzip\r\nX-Forwarded-For: 6.6.6.6\r\nX-Real-IP: 6\r\nUpgrade: h2c\r\n\
+                    Keep-Alive: 5\r\nTE: gzip\r\nTrailer: X-T\r\nX-Forwarded-For: 6.6.6.6\r\nX-Real-IP: 6\r\nUpgrade: h2c\r\n\
                     Transfer-Encoding: chunked\r\nAccept: */*\r\n\r\n";
         let mut out = Vec::new();
         write_request_head(head.as_bytes(), "/x?y", IpAddr::from([192, 0, 2, 1]), &mut out);

@@ -18,8 +18,8 @@ use super::framing::Framing;
 use super::heads::{OF_THE_CONNECTION, OF_THE_PROXY};
 use super::request::{Request, Status};
 
-/// Fields that this file writes itself, or that must not be in a trailer section.
-const OF_THE_FRAMING: [&str; 4] = ["content-length", "host", "trailer", "transfer-encoding"];
+/// Fields that this file writes itself.
+const OURS: [&str; 4] = ["content-length", "cookie", "host", "transfer-encoding"];
 
 /// A request of HTTP/2.
 #[derive(Debug)]
@@ -125,10 +125,8 @@ fn body(fields: &HeaderMap, has_body: bool) -> Option<Framing> {
 fn write_fields(fields: &HeaderMap, out: &mut Vec<u8>) -> Option<()> {
     for (name, value) in fields {
         let name = name.as_str();
-        let is_ours = OF_THE_CONNECTION.iter().chain(&OF_THE_PROXY).any(|other| *other == name)
-            || (OF_THE_FRAMING.contains(&name) && name != "trailer")
-            || name == "cookie";
-        if is_ours {
+        let left_out = [&OF_THE_CONNECTION[..], &OF_THE_PROXY, &OURS];
+        if left_out.iter().any(|names| names.contains(&name)) {
             continue;
         }
         out.extend_from_slice(name.as_bytes());
@@ -160,28 +158,6 @@ fn line(value: &HeaderValue) -> Option<&[u8]> {
     (!bytes.iter().any(ends)).then_some(bytes.trim_ascii())
 }
 
-/// Writes the end of a chunked body with this trailer section, without fields that would change
-/// the meaning of the message.
-pub(crate) fn write_trailers(trailers: Option<&HeaderMap>, out: &mut Vec<u8>) {
-    out.extend_from_slice(b"0\r\n");
-    for (name, value) in trailers.into_iter().flatten() {
-        if let Some(line) = line(value).filter(|_| may_trail(name)) {
-            out.extend_from_slice(name.as_str().as_bytes());
-            out.extend_from_slice(b": ");
-            out.extend_from_slice(line);
-            out.extend_from_slice(b"\r\n");
-        }
-    }
-    out.extend_from_slice(b"\r\n");
-}
-
-/// Returns whether a field may be in a trailer section, RFC 9110 §6.5.1.
-fn may_trail(name: &HeaderName) -> bool {
-    const NEVER: [&str; 4] = ["authorization", "content-encoding", "cookie", "set-cookie"];
-    let refused = [&OF_THE_CONNECTION[..], &OF_THE_PROXY, &OF_THE_FRAMING, &NEVER];
-    !refused.iter().any(|names| names.contains(&name.as_str()))
-}
-
 /// Maps a back end's head. Returns `None` if it is no head of HTTP/2.
 pub(crate) fn map_answer(head: &[u8]) -> Option<Head<()>> {
     let mut fields = [EMPTY_HEADER; FIELDS_MAX];
@@ -200,25 +176,6 @@ pub(crate) fn map_answer(head: &[u8]) -> Option<Head<()>> {
             OF_THE_CONNECTION.contains(&name.as_str()) || name == header::TRANSFER_ENCODING;
         if !of_connection && !listed(&name) {
             mapped.headers_mut().try_append(name, value).ok()?;
-        }
-    }
-    Some(mapped)
-}
-
-/// Maps the trailer section of a back end's body.
-pub(crate) fn map_trailers(section: &[u8]) -> Option<HeaderMap> {
-    let mut fields = [EMPTY_HEADER; FIELDS_MAX];
-    let text = [section, b"\r\n"].concat();
-    let httparse::Status::Complete((_, fields)) =
-        httparse::parse_headers(&text, &mut fields).ok()?
-    else {
-        return None;
-    };
-    let mut mapped = HeaderMap::new();
-    for field in fields {
-        let (name, value) = map_field(field)?;
-        if may_trail(&name) {
-            mapped.try_append(name, value).ok()?;
         }
     }
     Some(mapped)

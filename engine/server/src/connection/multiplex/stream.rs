@@ -12,8 +12,7 @@ use super::super::Context;
 use super::super::exchange::Answered;
 use super::super::relay::Relay;
 use crate::http::{
-    Body, Framing, RECORD_BYTES_MAX, Response, Status, map_answer, map_trailers, own_head,
-    write_trailers,
+    Body, Framing, LAST_CHUNK, RECORD_BYTES_MAX, Response, Status, map_answer, own_head,
 };
 
 pub(super) struct Stream {
@@ -28,8 +27,6 @@ pub(super) struct Stream {
     source: Source,
     /// Data of the response that waits until the client accepts it.
     down: Bytes,
-    /// The trailer section of the response.
-    trailers: Vec<u8>,
     /// Something must have moved by then.
     pub(super) deadline: Instant,
 }
@@ -93,7 +90,6 @@ impl Stream {
             deadline: relay.deadline,
             source: Source::Relay(Box::new(relay)),
             down: Bytes::new(),
-            trailers: Vec::new(),
         }
     }
 
@@ -113,7 +109,6 @@ impl Stream {
             deadline: cx.now + cx.limits.write,
             source: Source::Own(Body::None),
             down: Bytes::new(),
-            trailers: Vec::new(),
         }
     }
 
@@ -300,13 +295,14 @@ impl Stream {
         if !has_ended {
             return Ok(moved);
         }
-        let trailers = match body.poll_trailers(task) {
+        match body.poll_trailers(task) {
             Poll::Pending => return Ok(moved),
-            Poll::Ready(Ok(trailers)) => trailers,
+            // not passed on, as in HTTP/1.1
+            Poll::Ready(Ok(_)) => {}
             Poll::Ready(Err(_)) => return Err(Fault::Client),
-        };
+        }
         match &self.framing {
-            Framing::Chunked(_) => write_trailers(trailers.as_ref(), &mut relay.up.bytes),
+            Framing::Chunked(_) => relay.up.bytes.extend_from_slice(LAST_CHUNK),
             length if !length.is_complete() => return Err(Fault::Client),
             _ => {}
         }
@@ -346,7 +342,7 @@ impl Stream {
         let before = unread.len();
         let (data, taken) = if matches!(body, Framing::Chunked(_)) {
             let mut data = Vec::with_capacity(before);
-            let taken = body.decode(unread, &mut data, &mut self.trailers);
+            let taken = body.decode(unread, &mut data);
             (data, taken)
         } else {
             let taken = body.take(unread);
@@ -385,17 +381,11 @@ impl Stream {
             Source::Own(body) => body.left() == 0,
             Source::Relay(relay) => relay.is_complete(),
         };
-        let mut ends = is_last && self.trailers.is_empty();
         if self.down.is_empty() {
             if !is_last {
                 return Ok(false);
             }
-            if ends {
-                stream.send_data(Bytes::new(), true).map_err(|_| Fault::Client)?;
-            } else {
-                let trailers = map_trailers(&self.trailers).ok_or(Status::BadGateway)?;
-                stream.send_trailers(trailers).map_err(|_| Fault::Client)?;
-            }
+            stream.send_data(Bytes::new(), true).map_err(|_| Fault::Client)?;
             self.respond = Respond::Sent;
             return Ok(true);
         }
@@ -413,7 +403,7 @@ impl Stream {
         }
         let count = count.min(self.down.len()).min(*room);
         let data = self.down.split_to(count);
-        ends &= self.down.is_empty();
+        let ends = is_last && self.down.is_empty();
         stream.send_data(data, ends).map_err(|_| Fault::Client)?;
         *room -= count;
         self.answered.bytes += count as u64;
