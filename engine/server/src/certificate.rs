@@ -4,6 +4,7 @@ use core::fmt;
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use openssl::asn1::Asn1Time;
 use openssl::bn::{BigNum, MsbOption};
@@ -13,11 +14,13 @@ use openssl::hash::MessageDigest;
 use openssl::nid::Nid;
 use openssl::pkey::{PKey, Private};
 use openssl::rsa::Rsa;
+use openssl::sha::sha256;
 use openssl::x509::extension::{BasicConstraints, SubjectAlternativeName};
 use openssl::x509::{X509, X509NameBuilder, X509Ref};
 use zeroize::Zeroizing;
 
 use crate::error::{Error, Rejected, Unavailable, one_line};
+use crate::key::{Key, KeyId};
 use crate::kinds::KeyKind;
 
 /// The longest PEM file that is read, in bytes.
@@ -60,7 +63,7 @@ impl Certificate {
     /// As [`Server::start`](crate::Server::start).
     pub fn to_pem(&self) -> Result<Self, Error> {
         let credentials = Credentials::load(self)?;
-        let key = PKey::private_key_from_der(&credentials.key_der)
+        let key = PKey::private_key_from_der(&credentials.key.der)
             .and_then(|key| key.private_key_to_pem_pkcs8())
             .map_err(Unavailable::openssl("writing the key"))?;
         Ok(Self::Pem { chain: credentials.chain_pem()?, key: Zeroizing::new(key) })
@@ -84,56 +87,60 @@ impl fmt::Debug for Certificate {
 pub(crate) struct Credentials {
     /// The server's certificate first.
     pub(crate) chain: Vec<X509>,
-    /// The key in DER. Each worker decodes it into its own library context.
-    pub(crate) key_der: Zeroizing<Vec<u8>>,
-    pub(crate) kind: KeyKind,
+    /// Certificates can have one key.
+    pub(crate) key: Arc<Key>,
+    /// A digest of the bytes that the chain was read from.
+    chain_id: [u8; 32],
     /// The file of the chain, for messages.
     file: Option<PathBuf>,
 }
 
 impl Credentials {
     /// Reads or generates the credentials. A key of 4096 bits may take seconds to generate.
-    pub(crate) fn load(certificate: &Certificate) -> Result<Self, Error> {
-        match certificate {
-            Certificate::Files { chain: file, key } => {
-                let chain = read("the certificate", file)?;
-                let credentials = Self::from_pem(&chain, &read("the private key", key)?);
-                credentials
-                    .map(|credentials| Self { file: Some(file.clone()), ..credentials })
+    pub(crate) fn load(certificate: &Certificate) -> Result<Arc<Self>, Error> {
+        Self::load_again(certificate, None, |_| None)
+    }
+
+    /// As [`Self::load`]; returns `before` if it was read from the same bytes, or generated. `known`
+    /// returns keys that were read before.
+    pub(crate) fn load_again(
+        certificate: &Certificate,
+        before: Option<&Arc<Self>>,
+        known: impl FnOnce(&KeyId) -> Option<Arc<Key>>,
+    ) -> Result<Arc<Self>, Error> {
+        match (certificate, before) {
+            (Certificate::Files { chain: file, key }, _) => {
+                let (chain, key) = (read("the certificate", file)?, read("the private key", key)?);
+                Self::parse(&chain, &key, Some(file), before, known)
                     .map_err(|why| within(file, why))
             }
-            Certificate::Pem { chain, key } => Self::from_pem(chain, key),
-            Certificate::SelfSigned(kind) => self_signed(*kind),
+            (Certificate::Pem { chain, key }, _) => Self::parse(chain, key, None, before, known),
+            (Certificate::SelfSigned(_), Some(before)) => Ok(Arc::clone(before)),
+            (Certificate::SelfSigned(kind), None) => self_signed(*kind).map(Arc::new),
         }
     }
 
-    fn from_pem(chain: &[u8], key: &[u8]) -> Result<Self, Error> {
+    fn parse(
+        chain: &[u8],
+        key: &[u8],
+        file: Option<&PathBuf>,
+        before: Option<&Arc<Self>>,
+        known: impl FnOnce(&KeyId) -> Option<Arc<Key>>,
+    ) -> Result<Arc<Self>, Error> {
+        let (chain_id, key_id) = (sha256(chain), sha256(key));
+        let is_same = |it: &Self| (it.chain_id, it.key.id) == (chain_id, key_id);
+        if let Some(before) = before.filter(|before| is_same(before)) {
+            return Ok(Arc::clone(before));
+        }
         let broken = |stack: ErrorStack| Rejected::Certificate(one_line(&stack));
         let chain = X509::stack_from_pem(chain).map_err(broken)?;
         let none = || Rejected::Certificate("no PEM block of a certificate in it".to_owned());
-        let first = chain.first().ok_or_else(none)?;
-        let mut encrypted = false;
-        // Without a callback, OpenSSL prompts for a passphrase on the terminal.
-        let key = PKey::private_key_from_pem_callback(key, |_| {
-            encrypted = true;
-            Err(ErrorStack::get())
-        });
-        if encrypted {
-            return Err(Rejected::Key("it is encrypted".to_owned()).into());
-        }
-        let key = key.map_err(|stack| Rejected::Key(one_line(&stack)))?;
-        if !first.public_key().map_err(broken)?.public_eq(&key) {
-            return Err(Rejected::KeyMismatch.into());
-        }
-        let kind = KeyKind::of(&key).ok_or_else(|| {
-            Rejected::Key("it is not RSA, ECDSA on P-256 or P-384, or Ed25519".to_owned())
-        })?;
-        Self::new(chain, &key, kind)
-    }
-
-    fn new(chain: Vec<X509>, key: &PKey<Private>, kind: KeyKind) -> Result<Self, Error> {
-        let key_der = key.private_key_to_der().map_err(Unavailable::openssl("writing the key"))?;
-        Ok(Self { chain, key_der: Zeroizing::new(key_der), kind, file: None })
+        let public = chain.first().ok_or_else(none)?.public_key().map_err(broken)?;
+        let key = match known(&key_id) {
+            Some(key) => key.check(&public).map(|()| key)?,
+            None => Arc::new(Key::from_pem(key, public)?),
+        };
+        Ok(Arc::new(Self { chain, key, chain_id, file: file.cloned() }))
     }
 
     /// Adds the file to an error about this certificate or its key.
@@ -183,11 +190,20 @@ pub(crate) fn read_roots(pem: &[u8]) -> Result<Vec<X509>, Error> {
 pub(crate) fn read(what: &'static str, path: &Path) -> Result<Zeroizing<Vec<u8>>, Error> {
     let refuse = |why| Rejected::unreadable(what, path, why);
     let file = File::open(path).map_err(refuse)?;
-    // Allocated at once: a buffer that grows leaves copies of the key behind.
-    let mut bytes = Zeroizing::new(Vec::with_capacity(PEM_BYTES_MAX + 1));
-    file.take(PEM_BYTES_MAX as u64 + 1).read_to_end(&mut bytes).map_err(refuse)?;
-    if bytes.len() > PEM_BYTES_MAX {
-        let why = format!("more than {PEM_BYTES_MAX} bytes: not a key or certificate");
+    let about = file.metadata().map_err(refuse)?;
+    // a pipe has no length
+    let length = if about.is_file() { about.len() } else { PEM_BYTES_MAX as u64 };
+    let max = usize::try_from(length).unwrap_or(PEM_BYTES_MAX).min(PEM_BYTES_MAX);
+    // Allocated at once: a buffer that grows leaves copies of the key behind. Not longer than
+    // necessary, because all of it is overwritten in the end.
+    let mut bytes = Zeroizing::new(Vec::with_capacity(max + 1));
+    file.take(max as u64 + 1).read_to_end(&mut bytes).map_err(refuse)?;
+    if bytes.len() > max {
+        let why = if max == PEM_BYTES_MAX {
+            format!("more than {PEM_BYTES_MAX} bytes: not a key or certificate")
+        } else {
+            "it became longer while it was read: try again".to_owned()
+        };
         return Err(refuse(io::Error::new(io::ErrorKind::InvalidData, why)).into());
     }
     Ok(bytes)
@@ -201,10 +217,12 @@ fn self_signed(kind: KeyKind) -> Result<Credentials, Error> {
         );
         return Err(Rejected::Key(why).into());
     }
-    let made =
-        make_key(kind).and_then(|key| Ok((make_certificate("localhost", &key, kind, None)?, key)));
-    let (certificate, key) = made.map_err(Unavailable::openssl("making a certificate"))?;
-    Credentials::new(vec![certificate], &key, kind)
+    let made = make_key(kind).and_then(|key| {
+        let certificate = make_certificate("localhost", &key, kind, None)?;
+        Ok((Key::new(&key, certificate.public_key()?, kind)?, certificate))
+    });
+    let (key, certificate) = made.map_err(Unavailable::openssl("making a certificate"))?;
+    Ok(Credentials { chain: vec![certificate], key: Arc::new(key), chain_id: [0; 32], file: None })
 }
 
 pub(crate) fn make_key(kind: KeyKind) -> Result<PKey<Private>, ErrorStack> {

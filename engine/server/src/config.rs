@@ -193,9 +193,9 @@ impl Default for Limits {
 }
 
 impl Config {
-    /// Reads all certificates and keys.
-    pub(crate) fn identities(&self) -> Result<Identities, Error> {
-        Identities::load([&self.certificate].into_iter().chain(&self.more_certificates))
+    /// Reads all certificates and keys; `old` has those that were read before.
+    pub(crate) fn identities(&self, old: Option<&Identities>) -> Result<Identities, Error> {
+        Identities::load([&self.certificate].into_iter().chain(&self.more_certificates), old)
     }
 
     /// Checks everything that needs no certificate, file or socket.

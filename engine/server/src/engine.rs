@@ -5,14 +5,14 @@
 //! configuration file, and workers share no locks in libcrypto.
 
 use core::ffi::CStr;
+use std::collections::HashSet;
 use std::ffi::CString;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use openssl::error::ErrorStack;
 use openssl::lib_ctx::{LibCtx, LibCtxRef};
 use openssl::md_ctx::MdCtx;
 use openssl::pkey::{PKeyRef, Private};
-use openssl::provider::Provider;
 use openssl::sha::sha256;
 use openssl::ssl::{
     AlpnError, ClientHelloResponse, NameType, SniError, Ssl, SslAlert, SslContext,
@@ -28,7 +28,9 @@ use crate::error::{Error, Misuse, Rejected, Unavailable, one_line};
 use crate::evp::{self, Source};
 use crate::ffi;
 use crate::identities::Identities;
+use crate::key::Key;
 use crate::kinds::{Engine, KeyKind};
+use crate::library::{Keys, Library};
 use crate::sessions::{Store, use_cache};
 use crate::suite::{Group, Protocol, Suite};
 use crate::tickets::use_tickets;
@@ -56,17 +58,11 @@ pub(crate) enum Handshakes {
     RunAtOnce,
 }
 
-/// A library context with its providers. Fields are dropped in this order: OpenSSL requires that
-/// providers are freed before their library context.
-struct Library {
-    providers: Vec<Provider>,
-    context: LibCtx,
-}
-
 /// Accepts TLS connections. Fields are dropped in this order: OpenSSL requires that TLS contexts
 /// are freed before their library context.
 pub(crate) struct Acceptor {
     context: SslContext,
+    keys: Arc<Keys>,
     library: Arc<Library>,
     engine: Engine,
     handshakes: Handshakes,
@@ -86,12 +82,13 @@ impl Acceptor {
         let library = Library::new(config.engine)
             .map_err(Unavailable::openssl("loading the engine's provider"))?;
         let library = Arc::new(library);
-        let context = context(&library, config, identities, store, handshakes)?;
+        let keys = Arc::new(Keys::new(&library));
+        let context = context(&library, &keys, config, identities, store, handshakes)?;
         let key = context.private_key().expect("`context` gives it a key");
-        check_engine(config, &library.context, key, identities.default().kind)?;
+        check_engine(config, library.context(), key, identities.default().key.kind)?;
         let before = SignerOperations::default();
         let engine = config.engine;
-        let mut this = Self { context, library, engine, handshakes, before };
+        let mut this = Self { context, keys, library, engine, handshakes, before };
         this.before = this.operations();
         Ok(this)
     }
@@ -103,31 +100,46 @@ impl Acceptor {
         identities: &Arc<Identities>,
         store: &Arc<Store>,
     ) -> Result<(), Error> {
-        self.context = context(&self.library, config, identities, store, self.handshakes)?;
+        self.context =
+            context(&self.library, &self.keys, config, identities, store, self.handshakes)?;
+        self.keys.retain(|id| identities.has_key(id));
         Ok(())
     }
 
     /// Refuses certificates that TLS does not accept, and keys that a provider other than the
-    /// engine's would sign or decrypt with.
-    pub(crate) fn check_all(&self, config: &Config, identities: &Identities) -> Result<(), Error> {
-        for credentials in identities.all() {
-            let key = ffi::private_key(
-                &self.library.context,
-                config.engine.query(),
-                &credentials.key_der,
-            )
-            .map_err(Unavailable::openssl("reading a key into its library context"))?;
-            let given = self.connection().and_then(|mut ssl| credentials.give(&mut ssl, &key));
-            given
-                .map_err(|stack| Rejected::Certificate(one_line(&stack)).into())
-                .and_then(|()| check_engine(config, &self.library.context, &key, credentials.kind))
-                .map_err(|why| credentials.name(why))?;
+    /// engine's would sign or decrypt with. Each key is tested once, and those of `old` are not.
+    pub(crate) fn check_new(
+        &self,
+        config: &Config,
+        identities: &Identities,
+        old: Option<&Identities>,
+    ) -> Result<(), Error> {
+        let mut ssl = self.connection().map_err(Unavailable::openssl("making a connection"))?;
+        let mut tested = HashSet::new();
+        for credentials in identities.new_since(old) {
+            ffi::clear_certificates(&mut ssl);
+            let given = credentials.give_chain(&mut ssl);
+            let mut checked = given.map_err(|why| Rejected::Certificate(one_line(&why)).into());
+            let key = &credentials.key;
+            if !old.is_some_and(|old| old.has_key(&key.id)) && tested.insert(key.id) {
+                checked = checked.and_then(|()| self.check_key(config, key, &mut ssl));
+            }
+            checked.map_err(|why| credentials.name(why))?;
         }
         Ok(())
     }
 
+    /// Checks a key with the connection that has its certificate.
+    fn check_key(&self, config: &Config, key: &Key, ssl: &mut SslRef) -> Result<(), Error> {
+        let decoded = self.library.decode(key);
+        let decoded =
+            decoded.map_err(Unavailable::openssl("reading a key into its library context"))?;
+        ssl.set_private_key(&decoded).map_err(|why| Rejected::Certificate(one_line(&why)))?;
+        check_engine(config, self.library.context(), &decoded, key.kind)
+    }
+
     pub(crate) fn library(&self) -> &LibCtxRef {
-        &self.library.context
+        self.library.context()
     }
 
     /// Returns the server's key in the library context.
@@ -138,10 +150,7 @@ impl Acceptor {
     /// Returns the private-key operations for connections so far; zero for an engine that does not
     /// count.
     pub(crate) fn operations(&self) -> SignerOperations {
-        match (self.engine, self.library.providers.last()) {
-            (Engine::Tollgate, Some(provider)) => ffi::operations(provider).since(self.before),
-            _ => SignerOperations::default(),
-        }
+        self.library.operations().since(self.before)
     }
 
     /// Creates another context with OpenSSL's defaults, and with an identity if there are
@@ -150,10 +159,9 @@ impl Acceptor {
         &self,
         credentials: Option<&Credentials>,
     ) -> Result<SslContextBuilder, ErrorStack> {
-        let query = self.engine.query();
-        let mut context = ffi::context(&self.library.context, query)?;
+        let mut context = ffi::context(self.library.context(), self.engine.query())?;
         if let Some(credentials) = credentials {
-            let key = ffi::private_key(&self.library.context, query, &credentials.key_der)?;
+            let key = self.library.decode(&credentials.key)?;
             identity(&mut context, credentials, &key)?;
             add_chain(&mut context, credentials)?;
         }
@@ -184,20 +192,21 @@ fn let_pause(
 
 /// Creates a TLS context with these certificates.
 fn context(
-    library: &Arc<Library>,
+    library: &Library,
+    keys: &Arc<Keys>,
     config: &Config,
     identities: &Arc<Identities>,
     store: &Arc<Store>,
     handshakes: Handshakes,
 ) -> Result<SslContext, Error> {
-    let (query, kinds) = (config.engine.query(), identities.kinds());
-    let mut context = ffi::context(&library.context, query)
+    let kinds = identities.kinds();
+    let mut context = ffi::context(library.context(), config.engine.query())
         .map_err(Unavailable::openssl("making a TLS context"))?;
     negotiation(&mut context, config, &kinds)?;
     look_at_hellos(&mut context, config, &kinds, store);
-    field(&mut context, config, &kinds, &library.context)
+    field(&mut context, config, &kinds, library.context())
         .map_err(Unavailable::openssl("setting the prime field of DHE"))?;
-    resumption(&mut context, &library.context, config, store)
+    resumption(&mut context, library.context(), config, store)
         .map_err(Unavailable::openssl("setting up the resumption of sessions"))?;
     let_pause(&mut context, config.engine, handshakes)
         .map_err(Unavailable::openssl("setting up pauses of handshakes"))?;
@@ -206,12 +215,13 @@ fn context(
             .map_err(Unavailable::openssl("setting the trust anchors of clients"))?;
     }
     let credentials = identities.default();
-    let key = ffi::private_key(&library.context, query, &credentials.key_der)
+    let key = keys
+        .decode(&credentials.key)
         .map_err(Unavailable::openssl("reading the key into its library context"))?;
     identity(&mut context, credentials, &key)
         .map_err(Unavailable::openssl("giving TLS the certificate and key"))?;
     if identities.all().len() > 1 {
-        serve_names(&mut context, library, query, identities);
+        serve_names(&mut context, keys, identities);
     } else {
         add_chain(&mut context, credentials)
             .map_err(Unavailable::openssl("giving TLS the chain of the certificate"))?;
@@ -220,33 +230,18 @@ fn context(
 }
 
 /// Gives each connection the certificates with the name that its client asks for, or the default
-/// one. A key is decoded when it is first needed. The chain of a context would serve all of them, so
-/// the context has none.
-fn serve_names(
-    context: &mut SslContextBuilder,
-    library: &Arc<Library>,
-    query: &'static CStr,
-    identities: &Arc<Identities>,
-) {
-    let (library, identities) = (Arc::clone(library), Arc::clone(identities));
-    // The context is used by one thread; the callback's type asks for a lock.
-    let keys = Mutex::new(vec![None; identities.all().len()]);
+/// one. The chain of a context would serve all of them, so the context has none.
+fn serve_names(context: &mut SslContextBuilder, keys: &Arc<Keys>, identities: &Arc<Identities>) {
+    let (keys, identities) = (Arc::clone(keys), Arc::clone(identities));
     let give = move |ssl: &mut SslRef| -> Result<(), ErrorStack> {
         let name = ssl.servername(NameType::HOST_NAME).unwrap_or_default();
         let found = identities.of_name(name);
         ffi::clear_certificates(ssl);
-        let mut keys = keys.lock().unwrap_or_else(PoisonError::into_inner);
-        for at in found {
+        found.iter().try_for_each(|at| {
             let credentials = &identities.all()[*at];
-            let key = match &mut keys[*at] {
-                Some(key) => key,
-                none => {
-                    none.insert(ffi::private_key(&library.context, query, &credentials.key_der)?)
-                }
-            };
-            credentials.give(ssl, key)?;
-        }
-        Ok(())
+            let key = keys.decode(&credentials.key)?;
+            credentials.give(ssl, &key)
+        })
     };
     context.set_servername_callback(move |ssl, alert| {
         give(ssl).map_err(|_| {
@@ -254,19 +249,6 @@ fn serve_names(
             SniError::ALERT_FATAL
         })
     });
-}
-
-impl Library {
-    fn new(engine: Engine) -> Result<Self, ErrorStack> {
-        let context = LibCtx::new()?;
-        let mut providers = vec![Provider::load(Some(&context), "default")?];
-        if engine == Engine::Tollgate {
-            ffi::add_builtin(&context, c"tollgate", tollgate_provider::init_function())?;
-            providers.push(Provider::load(Some(&context), "tollgate")?);
-        }
-        ffi::prefer(&context, engine.query())?;
-        Ok(Self { providers, context })
-    }
 }
 
 /// Sets versions, suites, groups, and modes for reading and writing.
@@ -426,8 +408,8 @@ fn add_chain(context: &mut SslContextBuilder, credentials: &Credentials) -> Resu
     rest.try_for_each(|certificate| context.add_extra_chain_cert(certificate.clone()))
 }
 
-/// Signs once, and looks up the provider for decryption if a suite needs decryption. A key caches
-/// its import, so handshakes use the same provider as this check.
+/// Signs once, checks the signature, and looks up the provider for decryption if a suite needs
+/// decryption. A key caches its import, so handshakes use the same provider as this check.
 fn check_engine(
     config: &Config,
     library: &LibCtx,
@@ -443,7 +425,11 @@ fn check_engine(
         }
         Err(Error::from(Rejected::Engine { engine, key: kind.to_string(), instead: provider }))
     };
-    expect(signer(source, key, kind.digest()).map_err(doing())?)?;
+    let signed = signer(source, key, kind.digest()).map_err(doing())?;
+    let provider = signed.ok_or_else(|| {
+        Rejected::Key("its signature is not valid: the private half is damaged".to_owned())
+    })?;
+    expect(provider)?;
     let rsa_kx = config.suites_of(Protocol::Tls12, &[kind]);
     if rsa_kx.iter().any(|suite| suite.is_rsa_key_exchange()) {
         expect(decrypter(source, key).map_err(doing())?)?;
@@ -451,16 +437,22 @@ fn check_engine(
     Ok(())
 }
 
-/// Signs once, and returns the name of the provider that did.
+/// Signs once, and returns the name of the provider that did; `None` if the signature is not valid.
 fn signer(
     source: Source<'_>,
     key: &PKeyRef<Private>,
     name: Option<&CStr>,
-) -> Result<String, ErrorStack> {
+) -> Result<Option<String>, ErrorStack> {
+    const MESSAGE: &[u8] = b"a message";
     let mut digest = MdCtx::new()?;
     let provider = evp::provider_name(source.begin_signature(&mut digest, key, name)?);
-    digest.digest_sign(b"a message", Some(&mut vec![0; key.size()]))?;
-    Ok(provider)
+    let mut signature = vec![0; key.size()];
+    let length = digest.digest_sign(MESSAGE, Some(&mut signature))?;
+    let mut digest = MdCtx::new()?;
+    source.begin_verification(&mut digest, key, name)?;
+    // what is no signature at all is an error of OpenSSL
+    let is_valid = digest.digest_verify(MESSAGE, &signature[..length]).unwrap_or(false);
+    Ok(is_valid.then_some(provider))
 }
 
 /// Returns the name of the provider that would decrypt with this key.

@@ -71,7 +71,7 @@ impl Worker {
         let store = setup.store(None);
         let acceptor = Arc::new(setup.acceptor(&identities, &store, handshakes)?);
         let Setup { config, shared, .. } = setup;
-        let kind = identities.default().kind;
+        let kind = identities.default().key.kind;
         let (writer, to) = start_log(&config, kind, config.address.to_string(), &shared)?.unzip();
         let journal = Journal::new(to, Arc::clone(shared.log()));
         let mut cx = Context::new(0, config.limits, shared, Arc::clone(&acceptor), store);
@@ -143,7 +143,7 @@ impl Worker {
     ) -> Result<SslContextBuilder, Error> {
         let doing = || Unavailable::openssl("making a TLS context of clients");
         let credentials = own.map(Issued::credentials).transpose()?;
-        let mut context = self.acceptor.plain_context(credentials.as_ref()).map_err(doing())?;
+        let mut context = self.acceptor.plain_context(credentials.as_deref()).map_err(doing())?;
         let root = server.trust_anchor().clone();
         context.cert_store_mut().add_cert(root).map_err(doing())?;
         context.set_verify(SslVerifyMode::PEER);

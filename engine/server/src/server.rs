@@ -7,7 +7,6 @@ use std::sync::{Arc, mpsc};
 use std::time::Instant;
 use std::{net, thread};
 
-use crate::certificate::Certificate;
 use crate::config::Config;
 use crate::counters::Counters;
 use crate::error::{Error, Unavailable, WAIT_MAX};
@@ -39,7 +38,7 @@ impl Server {
         let config = &setup.config;
         let identities = setup.identities.newest();
         let certificate_pem = identities.default().chain_pem()?;
-        setup.check(&identities)?;
+        setup.check(&identities, None)?;
         let refuse = |why| Unavailable::Listen { at: config.address.clone(), why };
         let (address, sockets) =
             config.address.open(config.workers, config.shared_port).map_err(refuse)?;
@@ -60,7 +59,7 @@ impl Server {
         Ok(Running {
             address,
             certificate_pem,
-            kind: identities.default().kind,
+            kind: identities.default().key.kind,
             setup,
             workers,
             checker,
@@ -79,8 +78,8 @@ impl Server {
     pub fn check(config: Config) -> Result<KeyKind, Error> {
         let setup = Setup::new(config)?;
         let identities = setup.identities.newest();
-        setup.check(&identities)?;
-        Ok(identities.default().kind)
+        setup.check(&identities, None)?;
+        Ok(identities.default().key.kind)
     }
 }
 
@@ -142,22 +141,26 @@ impl Running {
     }
 
     /// Reads the files of certificates, their keys and ticket keys again, and uses them for new
-    /// connections. If one of them is not usable, nothing changes. A self-signed certificate stays.
+    /// connections. If one of them is not usable, nothing changes. Certificates and keys whose files
+    /// have not changed stay as they are, and so does a self-signed one.
     ///
     /// # Errors
     ///
     /// As [`Server::start`], about these files.
     pub fn reload(&self) -> Result<(), Error> {
-        if matches!(self.setup.config.certificate, Certificate::SelfSigned(_)) {
-            return Ok(());
+        let old = self.setup.identities.newest();
+        let identities = Arc::new(self.setup.config.identities(Some(&old))?);
+        let is_new = identities.new_since(Some(&old)).next().is_some();
+        if is_new {
+            self.setup.check(&identities, Some(&old))?;
         }
-        let identities = Arc::new(self.setup.config.identities()?);
-        self.setup.check(&identities)?;
         if let Some(file) = &self.setup.config.ticket_keys {
             self.setup.tickets.reload(file)?;
         }
-        self.setup.identities.replace(identities);
-        self.workers.wake();
+        if is_new {
+            self.setup.identities.replace(identities);
+            self.workers.wake();
+        }
         Ok(())
     }
 

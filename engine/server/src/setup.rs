@@ -29,7 +29,7 @@ impl Setup {
     /// Checks the configuration, and loads all that needs no socket.
     pub(crate) fn new(config: Config) -> Result<Self, Error> {
         config.check()?;
-        let identities = Arc::new(config.identities()?);
+        let identities = Arc::new(config.identities(None)?);
         let root = config.root.as_deref().map(Root::open).transpose()?;
         let tickets = Arc::new(Tickets::new(config.ticket_keys.as_deref())?);
         let sessions = Arc::new(Cache::new(config.sessions.sessions_max));
@@ -37,17 +37,22 @@ impl Setup {
         let file = redis.and_then(|redis| redis.password.as_deref());
         let password = file.map(password).transpose()?;
         let notices = Arc::new(Notices::new(config.notify.clone()));
-        let kind = identities.default().kind;
+        let kind = identities.default().key.kind;
         let shared = Shared::new(&config, kind, root, notices, &sessions);
         let identities = Renewable::new(identities);
         let shared = Arc::new(shared);
         Ok(Self { config, identities, tickets, sessions, password, shared })
     }
 
-    /// Checks that the engine signs with all keys of these certificates.
-    pub(crate) fn check(&self, identities: &Arc<Identities>) -> Result<(), Error> {
+    /// Checks that the engine signs with all keys of these certificates, except for those of `old`,
+    /// which were checked before.
+    pub(crate) fn check(
+        &self,
+        identities: &Arc<Identities>,
+        old: Option<&Identities>,
+    ) -> Result<(), Error> {
         let acceptor = self.acceptor(identities, &self.store(None), Handshakes::MayPause)?;
-        acceptor.check_all(&self.config, identities)
+        acceptor.check_new(&self.config, identities, old)
     }
 
     pub(crate) fn acceptor(

@@ -78,7 +78,7 @@ impl Workers {
         address: SocketAddr,
     ) -> Result<Option<Writer>, Error> {
         let shared = &setup.shared;
-        let kind = setup.identities.newest().default().kind;
+        let kind = setup.identities.newest().default().key.kind;
         let log = start_log(&setup.config, kind, address.to_string(), shared)?;
         let (writer, to) = log.unzip();
         for sender in self.journals.drain(..) {

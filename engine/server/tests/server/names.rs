@@ -7,6 +7,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 
+use openssl::bn::BigNumRef;
+use openssl::rsa::Rsa;
 use openssl::ssl::{Ssl, SslContext, SslMethod, SslStream, SslVerifyMode, SslVersion};
 use tollgate_server::{Certificate, Config, Engine, Running, Server};
 
@@ -130,6 +132,53 @@ fn the_engine_signs_for_every_name() {
     assert!(
         error.to_string().contains("ed.pem: engine tollgate does not support this ed25519 key")
     );
+}
+
+/// Returns the key with another private exponent. Its public half still fits the certificate.
+fn damaged(key: &Path) -> Vec<u8> {
+    let key = Rsa::private_key_from_pem(&fs::read(key).unwrap()).unwrap();
+    let number = |of: &BigNumRef| of.to_owned().unwrap();
+    let damage = |of: &BigNumRef| {
+        let mut number = number(of);
+        number.add_word(2).unwrap();
+        number
+    };
+    let [p, q] = [key.p(), key.q()].map(|prime| number(prime.unwrap()));
+    let [dmp1, dmq1] = [key.dmp1(), key.dmq1()].map(|exponent| damage(exponent.unwrap()));
+    let (n, e, d, iqmp) =
+        (number(key.n()), number(key.e()), damage(key.d()), number(key.iqmp().unwrap()));
+    let damaged = Rsa::from_private_components(n, e, d, p, q, dmp1, dmq1, iqmp).unwrap();
+    damaged.private_key_to_pem().unwrap()
+}
+
+#[test]
+fn damaged_keys_are_refused_at_the_start_and_by_a_reload() {
+    for engine in [Engine::OpenSsl, Engine::Tollgate] {
+        let folder = Folder::new();
+        let Certificate::Files { chain, key: good } =
+            certify(&folder, "second", "rsa-3072.pem", "DNS:a.example")
+        else {
+            unreachable!()
+        };
+        let key = folder.path("key.pem");
+        fs::copy(&good, &key).unwrap();
+        let second = Certificate::Files { chain, key: key.clone() };
+        let config = Config {
+            certificate: certify(&folder, "first", "rsa-2048.pem", "DNS:localhost"),
+            more_certificates: vec![second],
+            engine,
+            ..Config::default()
+        };
+        let running = Server::start(config.clone()).unwrap();
+        fs::write(&key, damaged(&good)).unwrap();
+        let starts = [Server::start(config.clone()).map(drop), Server::check(config).map(drop)];
+        for refused in [running.reload()].into_iter().chain(starts) {
+            let refused = refused.unwrap_err().to_string();
+            assert!(refused.contains("second.pem: "), "{engine}: {refused}");
+        }
+        let stream = ask(&running, Some("a.example"), SslVersion::TLS1_3, RSA);
+        assert_eq!(common_name(&stream), "second");
+    }
 }
 
 #[test]
