@@ -438,7 +438,10 @@ impl Worker {
                 self.accept();
             }
         }
-        self.listener = None;
+        if let Some(mut listener) = self.listener.take() {
+            // A socket of systemd stays open, and would wake this worker for each client.
+            let _ = self.poll.registry().deregister(&mut listener);
+        }
         self.paused = None;
         self.cx.draining = Some(deadline);
         let keys: Vec<usize> = self.connections.iter().map(|(key, _)| key).collect();

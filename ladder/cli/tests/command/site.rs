@@ -4,8 +4,9 @@ use core::time::Duration;
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::process::{Child, ChildStdout, Command, Stdio};
+use std::thread;
 
 use crate::program::{Scratch, keys, refused, run, scratch, signal};
 
@@ -58,6 +59,27 @@ fn ends(mut child: Child, mut output: BufReader<ChildStdout>) {
     assert_eq!(child.wait().unwrap().code(), Some(0), "{report}");
 }
 
+/// Starts the program as systemd does, with two sockets of these names.
+fn activate(
+    settings: &str,
+    names: &str,
+    [first, second]: [&TcpListener; 2],
+) -> (Child, BufReader<ChildStdout>) {
+    // The number of the process is that of the program, because the shell becomes it.
+    let script = "exec 3<&0 4<&2 </dev/null; LISTEN_PID=$$ exec \"$0\" \"$@\" 2>&1";
+    let mut child = Command::new("sh")
+        .args(["-c", script, env!("CARGO_BIN_EXE_tollgate"), "serve", "--config", settings])
+        .env("LISTEN_FDS", "2")
+        .env("LISTEN_FDNAMES", names)
+        .stdin(Stdio::from(OwnedFd::from(first.try_clone().unwrap())))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::from(OwnedFd::from(second.try_clone().unwrap())))
+        .spawn()
+        .unwrap();
+    let output = BufReader::new(child.stdout.take().unwrap());
+    (child, output)
+}
+
 #[test]
 fn sockets_of_systemd_are_used_and_keep_clients_during_a_restart() {
     let settings = "address = \"systemd:https\"\nredirect = \"systemd:http\"\nworkers = 2\n";
@@ -68,21 +90,7 @@ fn sockets_of_systemd_are_used_and_keep_clients_during_a_restart() {
     let https = TcpListener::bind("127.0.0.1:0").unwrap();
     let http = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = https.local_addr().unwrap().port();
-    let activate = |names| {
-        // The number of the process is that of the program, because the shell becomes it.
-        let script = "exec 3<&0 4<&2 </dev/null; LISTEN_PID=$$ exec \"$0\" \"$@\" 2>&1";
-        let mut child = Command::new("sh")
-            .args(["-c", script, env!("CARGO_BIN_EXE_tollgate"), "serve", "--config", name])
-            .env("LISTEN_FDS", "2")
-            .env("LISTEN_FDNAMES", names)
-            .stdin(Stdio::from(OwnedFd::from(https.try_clone().unwrap())))
-            .stdout(Stdio::piped())
-            .stderr(Stdio::from(OwnedFd::from(http.try_clone().unwrap())))
-            .spawn()
-            .unwrap();
-        let output = BufReader::new(child.stdout.take().unwrap());
-        (child, output)
-    };
+    let activate = |names| activate(name, names, [&https, &http]);
     let (mut child, mut output) = activate("https:https");
     let mut said = String::new();
     output.read_to_string(&mut said).unwrap();
@@ -112,6 +120,47 @@ fn sockets_of_systemd_are_used_and_keep_clients_during_a_restart() {
     waiting.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
     (&waiting).write_all(b"not TLS").unwrap();
     (&waiting).read_to_end(&mut Vec::new()).expect("the server has accepted it, and closes it");
+    ends(child, output);
+}
+
+/// Returns whether an event queue of the process contains this socket.
+fn is_watched(process: u32, socket: &TcpListener) -> bool {
+    let link = fs::read_link(format!("/proc/self/fd/{}", socket.as_raw_fd())).unwrap();
+    let inode = link.to_str().unwrap().trim_matches(|letter: char| !letter.is_ascii_digit());
+    let entry = format!(" ino:{:x} ", inode.parse::<u64>().unwrap());
+    let mut files = fs::read_dir(format!("/proc/{process}/fdinfo")).unwrap();
+    files.any(|file| {
+        fs::read_to_string(file.unwrap().path()).is_ok_and(|about| about.contains(&entry))
+    })
+}
+
+/// The socket stays open, so it must not wake a server that takes no more clients.
+#[test]
+fn a_server_that_drains_does_not_watch_the_sockets_of_systemd() {
+    // without confinement, other processes can see the event queues
+    let settings = "address = \"systemd:https\"\nworkers = 2\nseccomp = false\n";
+    let site = Site::new("drains", settings);
+    let https = TcpListener::bind("127.0.0.1:0").unwrap();
+    let other = TcpListener::bind("127.0.0.1:0").unwrap();
+    let (child, mut output) = activate(site.settings.name(), "https:http", [&https, &other]);
+    after("listening on ", &mut output);
+    assert!(is_watched(child.id(), &https));
+    let port = https.local_addr().unwrap().port();
+    // a handshake that does not end keeps the server from its end
+    let mut half = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    half.write_all(&[22, 3, 1, 2, 0, 1, 0]).unwrap();
+    // served after the first client was accepted, by the same listener
+    for _ in 0..4 {
+        assert_eq!(get(port, "/bytes/0", &site.chain), "");
+    }
+    signal("TERM", child.id());
+    while is_watched(child.id(), &https) {
+        thread::sleep(Duration::from_millis(10));
+    }
+    half.set_nonblocking(true).unwrap();
+    let open = half.read(&mut [0]).unwrap_err();
+    assert_eq!(open.kind(), std::io::ErrorKind::WouldBlock, "the server still drains");
+    drop(half);
     ends(child, output);
 }
 
@@ -147,10 +196,10 @@ fn a_site_is_confined_and_still_does_everything() {
     }
     assert!(threads >= 4, "{threads} threads: main, workers, log, metrics");
 
-    std::thread::spawn(move || {
+    thread::spawn(move || {
         for socket in back_end.incoming() {
             let mut socket = socket.unwrap();
-            std::thread::spawn(move || {
+            thread::spawn(move || {
                 let mut head = [0; 4096];
                 while socket.read(&mut head).unwrap() > 0 {
                     socket.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").unwrap();
