@@ -108,8 +108,9 @@ pub struct Config {
     /// Address of a listener with plain HTTP that redirects each request to `https:` and the port
     /// of [`address`](Self::address).
     pub redirect: Option<Listen>,
-    /// The program should call [`confine`](crate::confine()) once the server has started. The server
-    /// does not do so itself, because its process may have more to do.
+    /// The program should call [`hide_memory`](crate::hide_memory()) before the server starts, and
+    /// [`confine`](crate::confine()) once it has started. The server does not do so itself, because
+    /// its process may have more to do.
     pub seccomp: bool,
     /// Bounds and time limits.
     pub limits: Limits,

@@ -1,13 +1,15 @@
-//! Confines the process to the system calls that a running server makes.
+//! Confines the process to the system calls that a running server makes, and hides its memory.
 //!
 //! The filter is for the case that an attacker runs code of his own in this process. The code can
-//! then start no program and open no other kind of socket than the server does. It can still read
-//! and write the files that the user of the process may read and write.
+//! then start no program, open no other kind of socket than the server does, and send no signal to
+//! another process. It can still read and write the files that the user of the process may read and
+//! write. Other processes of this user cannot read and write the memory of the server.
 
 use std::collections::BTreeMap;
 use std::env::consts::ARCH;
-use std::io;
+use std::{io, process};
 
+use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 use seccompiler::{
     BackendError, BpfProgram, SeccompAction, SeccompCmpArgLen::Dword, SeccompCmpOp,
     SeccompCondition, SeccompFilter, SeccompRule, TargetArch, apply_filter_all_threads,
@@ -72,7 +74,6 @@ const CALLS: &[i64] = &[
     libc::SYS_sched_getaffinity,
     libc::SYS_sched_yield,
     libc::SYS_sigaltstack,
-    libc::SYS_tgkill,
     // a thread that exists may begin only after this
     libc::SYS_rseq,
     libc::SYS_set_robust_list,
@@ -98,6 +99,18 @@ const OLD_CALLS: &[i64] = &[];
 
 /// The bits of a socket's type that are not flags.
 const SOCKET_KIND: u64 = 0xF;
+
+/// Hides the memory of this process, with its keys, from other processes of the same user and from
+/// core dumps. Only a process with the capability `CAP_SYS_PTRACE` can still read it. Call it before
+/// keys are read.
+///
+/// # Errors
+///
+/// The kernel refuses.
+pub fn hide_memory() -> Result<(), Error> {
+    set_dumpable_behavior(DumpableBehavior::NotDumpable)
+        .map_err(Unavailable::system("hiding the memory of the process"))
+}
 
 /// Refuses to this process, for good, all system calls that a running server does not make, and
 /// sets `no_new_privs`. Call it when all servers of the process run: none can start afterwards.
@@ -141,6 +154,8 @@ fn filter() -> Result<BpfProgram, BackendError> {
     rules.insert(libc::SYS_socket, vec![tcp(libc::AF_INET)?, tcp(libc::AF_INET6)?, local]);
     // sockets become non-blocking; a panic asks if standard error is a terminal
     rules.insert(libc::SYS_ioctl, one_of(1, &[libc::FIONBIO, libc::TCGETS])?);
+    // an abort signals its own thread
+    rules.insert(libc::SYS_tgkill, vec![only(0, SeccompCmpOp::Eq, process::id().into())?]);
     // a thread that begins takes its name
     rules.insert(libc::SYS_prctl, one_of(0, &[unsigned(libc::PR_SET_NAME)])?);
     let refuse = SeccompAction::Errno(libc::ENOSYS.cast_unsigned());
@@ -155,6 +170,7 @@ fn unsigned(constant: i32) -> u64 {
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::os::unix::process::parent_id;
     use std::process::Command;
     use std::thread;
 
@@ -163,6 +179,21 @@ mod tests {
     use seccompiler::apply_filter;
 
     use super::*;
+    use crate::ffi::signal_zero;
+
+    #[test]
+    fn only_the_own_process_gets_signals() {
+        let own = || signal_zero(process::id(), rustix::thread::gettid().as_raw_nonzero().get());
+        let parent = || signal_zero(parent_id(), parent_id().cast_signed());
+        assert_ne!(parent().map_err(|why| why.raw_os_error()), Err(Some(libc::ENOSYS)));
+        let confined = thread::spawn(move || {
+            apply_filter(&filter().unwrap()).unwrap();
+            (own(), parent())
+        });
+        let (own, parent) = confined.join().unwrap();
+        assert!(own.is_ok(), "{own:?}");
+        assert_eq!(parent.map_err(|why| why.raw_os_error()), Err(Some(libc::ENOSYS)));
+    }
 
     /// The filter of one thread: its other threads are those of other tests.
     #[test]

@@ -265,6 +265,14 @@ pub(crate) fn negotiated_group(ssl: &SslRef) -> Option<c_int> {
     c_int::try_from(nid).ok()
 }
 
+/// Checks that a signal could be sent to a thread, without one.
+#[cfg(test)]
+pub(crate) fn signal_zero(process: u32, thread: i32) -> io::Result<()> {
+    // SAFETY: three numbers; signal 0 does nothing.
+    let result = unsafe { libc::syscall(libc::SYS_tgkill, process.cast_signed(), thread, 0) };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
 /// Duplicates a descriptor that this process has inherited and never closes.
 pub(crate) fn duplicate(inherited: RawFd) -> io::Result<OwnedFd> {
     // SAFETY: the descriptor is open, and nothing in this process closes it.

@@ -80,7 +80,7 @@ mod workers;
 
 pub use certificate::Certificate;
 pub use config::{Config, Limits, Resumption};
-pub use confine::confine;
+pub use confine::{confine, hide_memory};
 pub use counters::{Counters, Signer, SignerOperations};
 pub use error::{BACKENDS_MAX, Error, Misuse, Rejected, SESSIONS_MAX, Unavailable, WORKERS_MAX};
 pub use failure::{End, Failure};

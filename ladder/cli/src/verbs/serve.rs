@@ -14,7 +14,7 @@ use tollgate_record::Nanos;
 use tollgate_report::text::wrapped;
 use tollgate_server::{
     Certificate, Config, Counters, Engine, Group, KeyKind, Limits, Listen, Protocol, Report,
-    Resumption, Running, Server, SignerOperations, Suite, confine,
+    Resumption, Running, Server, SignerOperations, Suite, confine, hide_memory,
 };
 
 use crate::cells::float;
@@ -125,6 +125,9 @@ pub(crate) fn run(options: &Serve) -> Result<ExitCode, CliError> {
         Some(file) => Config::from_file(file).map_err(CliError::new)?,
         None => config(options),
     };
+    if settings.seccomp {
+        hide_memory().map_err(CliError::new)?;
+    }
     if options.check {
         let kind = Server::check(settings.clone()).map_err(in_flags)?;
         output.text(&checked(&settings, kind))?;

@@ -164,6 +164,45 @@ fn a_server_that_drains_does_not_watch_the_sockets_of_systemd() {
     ends(child, output);
 }
 
+/// Prefix of a command without the capabilities with which root may look into other processes.
+fn without_capabilities() -> Vec<&'static str> {
+    let id = Command::new("id").arg("-u").output().unwrap();
+    let is_root = id.stdout == b"0\n";
+    let setpriv = ["setpriv", "--bounding-set", "-all", "--inh-caps", "-all"];
+    if is_root { setpriv.to_vec() } else { vec!["env"] }
+}
+
+#[test]
+fn other_processes_of_the_user_cannot_look_into_a_confined_site() {
+    let prefix = without_capabilities();
+    for (settings, is_open) in [("seccomp = false\n", true), ("", false)] {
+        let site = Site::new("hidden", &format!("address = \"127.0.0.1:0\"\n{settings}"));
+        let mut child = Command::new(prefix[0])
+            .args(&prefix[1..])
+            .args([env!("CARGO_BIN_EXE_tollgate"), "serve", "--config", site.settings.name()])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut output = BufReader::new(child.stdout.take().unwrap());
+        let address = after("listening on https://127.0.0.1:", &mut output);
+        let port = address.trim_end_matches('/').parse().unwrap();
+        for file in ["environ", "mem"] {
+            let file = format!("/proc/{}/{file}", child.id());
+            let looks = Command::new(prefix[0])
+                .args(&prefix[1..])
+                .args(["head", "-c", "0", &file])
+                .output()
+                .unwrap();
+            // `mem` may be closed even then, by Yama
+            if !is_open || file.ends_with("environ") {
+                assert_eq!(looks.status.success(), is_open, "{file}: {looks:?}");
+            }
+        }
+        assert!(get(port, "/metrics", &site.chain).contains("tollgate_worker_cpu_seconds"));
+        ends(child, output);
+    }
+}
+
 #[test]
 fn a_site_is_confined_and_still_does_everything() {
     let back_end = TcpListener::bind("127.0.0.1:0").unwrap();
