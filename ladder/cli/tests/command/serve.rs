@@ -33,6 +33,43 @@ fn the_signing_provider_and_the_final_counts_are_printed() {
     assert!(log.lines().last().unwrap().contains("\"stop\""), "{log}");
 }
 
+/// The log may have no more than a block of 512 or 1024 bytes: as on a full disk, lines are lost.
+#[test]
+fn lost_lines_of_the_log_are_reported_at_the_end() {
+    let log = scratch("full.log");
+    let limited = "trap '' XFSZ; ulimit -f 1; exec \"$0\" \"$@\"";
+    let mut child = Command::new("sh")
+        .args(["-c", limited, env!("CARGO_BIN_EXE_tollgate"), "serve", "--address", "127.0.0.1:0"])
+        .args(["--key-type", "ecdsa-p256", "--access-log", log.name()])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    let mut first = String::new();
+    stdout.read_line(&mut first).unwrap();
+    let address = first.trim().trim_start_matches("listening on https://").trim_end_matches('/');
+    for _ in 0..20 {
+        let mut client = TcpStream::connect(address).unwrap();
+        // not TLS: the handshake fails, and the server closes the connection
+        std::io::Write::write_all(&mut client, b"GET /\r\n\r\n").unwrap();
+        let _ = client.read_to_end(&mut Vec::new());
+    }
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    let mut said = String::new();
+    stderr.read_line(&mut said).unwrap();
+    assert!(said.contains("log"), "{said}");
+    signal("TERM", child.id());
+    let mut report = String::new();
+    stdout.read_to_string(&mut report).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(1), "{report}");
+    assert!(report.contains(" lost, INCOMPLETE"), "{report}");
+    let counts = report.split("log: ").nth(1).unwrap();
+    let numbers: Vec<u64> = counts.split(' ').filter_map(|word| word.parse().ok()).collect();
+    assert_eq!(numbers.iter().sum::<u64>(), 20, "written and lost: {report}");
+    assert!(fs::metadata(&log).unwrap().len() <= 1024);
+}
+
 /// Returns the server's metrics, over a separate connection.
 fn metrics(address: &str) -> String {
     let output = Command::new("curl")
