@@ -15,7 +15,7 @@ use tollgate_server::{Config, Engine, Notify, Redis, RedisCounters, Resumption, 
 use crate::apart::Apart;
 use crate::load::Load;
 use crate::proxy::{Backend, proxy_to, request};
-use crate::rig::{Folder, Log, Rig, TIMEOUT, bytes, connect, eventually, response};
+use crate::rig::{Folder, Log, Rig, TIMEOUT, bytes, certify, connect, eventually, keys, response};
 use crate::sessions::{RedisServer, free_address};
 
 /// A back end that answers `/bytes/N` as the server itself does.
@@ -294,6 +294,7 @@ fn a_reload_each_second_for_a_minute_loses_nothing() {
     let rig = Rig::start(Config { workers: 2, ..Config::default() });
     let load = Load::start(&[rig.running.addr()], 4);
     for _ in 0..60 {
+        certify(&rig.folder, &keys().join("rsa-2048.pem")); // a new certificate
         rig.running.reload().unwrap();
         thread::sleep(Duration::from_secs(1));
     }

@@ -213,7 +213,9 @@ fn new_certificates_serve_new_connections_and_no_connection_is_lost() {
             })
         })
         .collect();
-    for _ in 0..20 {
+    for _ in 0..10 {
+        running.reload().unwrap();
+        write_certificate(&chain, &key, "old", "DNS:localhost"); // with another number
         running.reload().unwrap();
     }
     write_certificate(&chain, &key, "new", "DNS:localhost");
