@@ -27,7 +27,7 @@ use crate::error::CliError;
 use crate::options::{Options, Verb};
 use crate::verbs::{
     bench, compare, completions, fleet, kernel, key, ladder, model, provider, report, serve,
-    session, simulate, speed, tune, workload,
+    session, simulate, speed, trial, tune, workload,
 };
 
 fn main() -> ExitCode {
@@ -55,6 +55,7 @@ fn run() -> Result<ExitCode, CliError> {
         Verb::Session(options) => session::run(&options),
         Verb::Simulate(options) => simulate::run(&options),
         Verb::Speed(options) => speed::run(&options),
+        Verb::Trial(options) => trial::run(&options),
         Verb::Tune(options) => tune::run(&options),
         Verb::Workload(options) => workload::run(&options),
     }

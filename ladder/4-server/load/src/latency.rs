@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use base64ct::{Base64, Encoding as _};
 use hdrhistogram::Histogram;
-use hdrhistogram::serialization::{Serializer as _, V2DeflateSerializer};
+use hdrhistogram::serialization::{Deserializer, Serializer as _, V2DeflateSerializer};
 
 /// A histogram of times from 1 µs to 100 s with three significant digits. It takes about 160 kB.
 ///
@@ -104,6 +104,18 @@ impl Latency {
         Base64::encode_string(&bytes)
     }
 
+    /// Reads what [`to_base64`](Self::to_base64) wrote, with the number of times above the range.
+    /// `None` if it is not such a histogram.
+    #[must_use]
+    pub fn from_base64(text: &str, above: u64) -> Option<Self> {
+        let bytes = Base64::decode_vec(text).ok()?;
+        let times: Histogram<u64> = Deserializer::new().deserialize(&mut bytes.as_slice()).ok()?;
+        let is_ours = times.low() == Self::LOW_NS
+            && times.high() == Self::HIGH_NS
+            && times.sigfig() == Self::DIGITS;
+        is_ours.then_some(Self { times, above })
+    }
+
     /// Returns the underlying histogram; its values are in nanoseconds.
     #[must_use]
     pub const fn histogram(&self) -> &Histogram<u64> {
@@ -123,6 +135,21 @@ mod tests {
         assert!(p99.abs_diff(990_000_000) <= 990_000, "{p99}");
         assert_eq!(latency.count(), 1000);
         assert_eq!(Latency::new().quantile_ns(0.5), None);
+    }
+
+    #[test]
+    fn a_written_histogram_is_read_again() {
+        let mut latency = Latency::new();
+        (1..=1000).for_each(|ms| latency.record(Duration::from_millis(ms)));
+        latency.record_never();
+        let read = Latency::from_base64(&latency.to_base64(), latency.above()).unwrap();
+        for q in [0.0, 0.5, 0.9, 0.99, 1.0] {
+            assert_eq!(read.quantile_ns(q), latency.quantile_ns(q), "{q}");
+        }
+        assert_eq!((read.count(), read.above()), (1001, 1));
+        for bad in ["", "HISTFAAA", "SElTVEZBQUE=", "?"] {
+            assert!(Latency::from_base64(bad, 0).is_none(), "{bad}");
+        }
     }
 
     #[test]

@@ -11,10 +11,12 @@ use clap::ArgMatches;
 use crate::error::{CliError, folder};
 
 /// Options and arguments of all verbs that name files to read.
-const READS: [&str; 14] = [
+const READS: [&str; 16] = [
+    "add",
     "body",
     "candidates",
     "cert",
+    "disclosure",
     "file",
     "files",
     "key",

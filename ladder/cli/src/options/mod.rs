@@ -33,6 +33,7 @@ pub(crate) use crate::verbs::serve::Serve;
 pub(crate) use crate::verbs::session::Session;
 pub(crate) use crate::verbs::simulate::Simulate;
 pub(crate) use crate::verbs::speed::Speed;
+pub(crate) use crate::verbs::trial::Trial;
 pub(crate) use crate::verbs::tune::options::Tune;
 pub(crate) use crate::verbs::workload::Workload;
 
@@ -85,6 +86,8 @@ pub(crate) enum Verb {
     Simulate(Simulate),
     /// Measure RSA operations of Tollgate, OpenSSL and AWS-LC in one run
     Speed(Speed),
+    /// Pack measurements for publication, signed, or verify what others published
+    Trial(Trial),
     /// Tune a server step by step: profile, expect, change one thing, measure, keep what is faster
     Tune(Box<Tune>),
     /// Show named workloads, or make one from access logs

@@ -14,5 +14,6 @@ pub(crate) mod serve;
 pub(crate) mod session;
 pub(crate) mod simulate;
 pub(crate) mod speed;
+pub(crate) mod trial;
 pub(crate) mod tune;
 pub(crate) mod workload;

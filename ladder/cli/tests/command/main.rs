@@ -24,5 +24,6 @@ mod share;
 mod shown;
 mod simulate;
 mod site;
+mod trial;
 mod tune;
 mod workload;

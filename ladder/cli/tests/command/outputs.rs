@@ -12,12 +12,13 @@ use serde_json::Value;
 use crate::bench::bench;
 use crate::program::{Serve, recorded, refused, run, said, scratch, signal, start, text};
 
-const SCHEMA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/bench-outcome.schema.json");
+/// The folder of pages and schemas.
+const DOCS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs");
 
 const SMALL: [&str; 6] = ["--protocol", "tls13", "--bytes", "100", "--rounds", "2"];
 
 /// Validates the document against the schema, with an independent validator.
-fn assert_follows_the_schema(document: &Path) {
+pub(crate) fn assert_follows_the_schema(schema: &str, document: &Path) {
     const CHECK: &str = "import json, sys, jsonschema
 schema, document = (json.load(open(path)) for path in sys.argv[1:])
 jsonschema.Draft202012Validator.check_schema(schema)
@@ -25,10 +26,11 @@ jsonschema.Draft202012Validator(schema).validate(document)
 broken = dict(document, version=2)
 assert not jsonschema.Draft202012Validator(schema).is_valid(broken)";
     let mut python = Command::new("python3");
-    let output = match python.args(["-c", CHECK, SCHEMA]).arg(document).output() {
-        Ok(output) => output,
-        Err(error) => return not_there(&error.to_string()),
-    };
+    let output =
+        match python.args(["-c", CHECK, &format!("{DOCS}/{schema}")]).arg(document).output() {
+            Ok(output) => output,
+            Err(error) => return not_there(&error.to_string()),
+        };
     let said = String::from_utf8_lossy(&output.stderr);
     if said.contains("No module named") {
         return not_there(&said);
@@ -65,7 +67,7 @@ fn a_folder_has_every_run_and_its_files_agree() {
     let output = bench(&["--protocol", "tls13", "--rounds", "2", "--out", folder.name()]);
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert!(stderr.contains("4 runs written to"), "{stderr}");
-    assert_follows_the_schema(&folder.join("outcome.json"));
+    assert_follows_the_schema("bench-outcome.schema.json", &folder.join("outcome.json"));
     let document = json(&folder);
     assert_eq!(document["complete"], true);
     assert_eq!(document["command"][0], "bench");
@@ -121,7 +123,7 @@ fn an_interrupted_run_keeps_its_results_and_says_so() {
     signal("INT", bench.id());
     let output = bench.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130));
-    assert_follows_the_schema(&folder.join("outcome.json"));
+    assert_follows_the_schema("bench-outcome.schema.json", &folder.join("outcome.json"));
     let document = json(&folder);
     assert_eq!(document["complete"], false);
     let scenario = &document["scenarios"][0];

@@ -1,0 +1,246 @@
+//! The folder of a trial: its files, their hashes, and the signature over the list of them.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Read as _;
+use std::path::{Component, Path};
+
+use openssl::sha::sha256;
+use serde::{Deserialize, Serialize};
+use tollgate_rsa::pkcs8::{EncodePublicKey as _, LineEnding};
+use tollgate_rsa::{Hash, PrivateKey, Pss, PublicKey};
+
+use crate::error::CliError;
+
+/// The list of files with their hashes.
+pub(super) const MANIFEST: &str = "manifest.json";
+/// The signature of the bytes of [`MANIFEST`]: RSA-PSS with SHA-256 and a salt of 32 bytes.
+pub(super) const SIGNATURE: &str = "manifest.sig";
+/// The public key, PEM.
+pub(super) const PUBLIC_KEY: &str = "public.pem";
+/// Raw samples: every run.
+pub(super) const OUTCOME: &str = "outcome.json";
+/// The published figures.
+pub(super) const RECORDS: &str = "records.jsonl";
+pub(super) const DISCLOSURE: &str = "disclosure.toml";
+/// The folder of added files.
+pub(super) const ADDED: &str = "added";
+
+/// The files that every bundle lists.
+pub(super) const REQUIRED: [&str; 3] = [OUTCOME, RECORDS, DISCLOSURE];
+
+const FORMAT: &str = "tollgate-trial";
+const VERSION: u32 = 1;
+
+/// The largest file that is read, in bytes.
+const FILE_MAX_BYTES: u64 = 1 << 30;
+
+/// The largest number of files in a folder.
+const FILES_MAX: usize = 10_000;
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Manifest {
+    pub(super) format: String,
+    pub(super) version: u32,
+    pub(super) made_at: String,
+    /// Version and commit of the program.
+    pub(super) made_by: String,
+    /// SHA-256 of the signer's `SubjectPublicKeyInfo`, in hexadecimal.
+    pub(super) signer: String,
+    pub(super) files: Vec<Listed>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Listed {
+    pub(super) name: String,
+    pub(super) bytes: u64,
+    /// In hexadecimal.
+    pub(super) sha256: String,
+}
+
+impl Manifest {
+    pub(super) fn new(made_by: String, made_at: String, signer: &PublicKey) -> Self {
+        let (format, version) = (FORMAT.to_owned(), VERSION);
+        Self { format, version, made_at, made_by, signer: fingerprint(signer), files: Vec::new() }
+    }
+
+    pub(super) fn list(&mut self, name: &str, content: &[u8]) {
+        self.files.push(Listed {
+            name: name.to_owned(),
+            bytes: content.len() as u64,
+            sha256: hex(&sha256(content)),
+        });
+    }
+
+    fn parse(text: &[u8]) -> Result<Self, CliError> {
+        let manifest: Self = serde_json::from_slice(text)
+            .map_err(|error| error!("{MANIFEST}: {error}: not a trial, or an edited one"))?;
+        let Self { format, version, .. } = &manifest;
+        if format != FORMAT || *version != VERSION {
+            bail!("{MANIFEST}: format {format:?} {version}: this program reads {FORMAT} {VERSION}");
+        }
+        let mut names: Vec<&str> = manifest.files.iter().map(|file| file.name.as_str()).collect();
+        if let Some(name) = names.iter().find(|name| !is_plain(name)) {
+            bail!("{MANIFEST}: {name:?} is not the name of a file in the folder");
+        }
+        names.sort_unstable();
+        if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+            bail!("{MANIFEST}: {} is listed twice", twice[0]);
+        }
+        Ok(manifest)
+    }
+}
+
+/// A folder whose signature and hashes are right.
+pub(super) struct Bundle {
+    pub(super) manifest: Manifest,
+    /// The contents of the listed files.
+    pub(super) files: BTreeMap<String, Vec<u8>>,
+}
+
+impl Bundle {
+    /// Reads a folder, and checks its signature, the list of its files and their hashes. `trusted` is
+    /// the author's key; without it, the folder's own key is used.
+    pub(super) fn read(folder: &Path, trusted: Option<&PublicKey>) -> Result<Self, CliError> {
+        let read = |name: &str| read(&folder.join(name));
+        let text = read(MANIFEST)?;
+        let own = PublicKey::from_bytes(&read(PUBLIC_KEY)?)
+            .map_err(|error| error!("{PUBLIC_KEY}: {error}: ask its author for the folder"))?;
+        let key = trusted.unwrap_or(&own);
+        if key.modulus() != own.modulus() || key.exponent() != own.exponent() {
+            let (own, key) = (fingerprint(&own), fingerprint(key));
+            bail!("signed with the key {own}, not with the key {key} of --key");
+        }
+        key.verify_pss(Pss::new(Hash::Sha256), &text, &read(SIGNATURE)?)
+            .map_err(|_| error!("{MANIFEST}: its signature is wrong: the folder was edited"))?;
+        let manifest = Manifest::parse(&text)?;
+        if manifest.signer != fingerprint(key) {
+            bail!("{MANIFEST}: it names the signer {}, who did not sign it", manifest.signer);
+        }
+        let lacking = |name: &&&str| !manifest.files.iter().any(|file| file.name == **name);
+        if let Some(name) = REQUIRED.iter().find(lacking) {
+            bail!("{MANIFEST}: it does not list {name}: the trial is not complete");
+        }
+        let mut files = BTreeMap::new();
+        for listed in &manifest.files {
+            let content = read(&listed.name)?;
+            let is_it =
+                content.len() as u64 == listed.bytes && hex(&sha256(&content)) == listed.sha256;
+            if !is_it {
+                bail!("{}: not the file that was signed: it was edited", listed.name);
+            }
+            files.insert(listed.name.clone(), content);
+        }
+        let known = |name: &str| {
+            files.contains_key(name) || [MANIFEST, SIGNATURE, PUBLIC_KEY].contains(&name)
+        };
+        if let Some(name) = names(folder)?.into_iter().find(|name| !known(name)) {
+            bail!("{name}: no part of the trial: remove it, or ask its author for the folder");
+        }
+        Ok(Self { manifest, files })
+    }
+
+    /// Returns a listed file as text.
+    pub(super) fn text(&self, name: &str) -> Result<&str, CliError> {
+        let bytes = self.files.get(name).map(Vec::as_slice).unwrap_or_default();
+        core::str::from_utf8(bytes).map_err(|_| error!("{name}: it is not text"))
+    }
+}
+
+/// Writes the files, the manifest, its signature and the public key.
+pub(super) fn write(
+    folder: &Path,
+    mut manifest: Manifest,
+    files: &[(String, Vec<u8>)],
+    key: &PrivateKey,
+) -> Result<(), CliError> {
+    let put = |name: &str, content: &[u8]| {
+        let path = folder.join(name);
+        let parent = path.parent().unwrap_or(folder);
+        fs::create_dir_all(parent).map_err(CliError::at(parent))?;
+        fs::write(&path, content).map_err(CliError::at(&path))
+    };
+    for (name, content) in files {
+        put(name, content)?;
+        manifest.list(name, content);
+    }
+    let text = serde_json::to_string_pretty(&manifest)? + "\n";
+    put(MANIFEST, text.as_bytes())?;
+    put(SIGNATURE, &key.sign_pss(Pss::new(Hash::Sha256), text.as_bytes())?)?;
+    let pem = key.public().to_public_key_pem(LineEnding::LF)?;
+    put(PUBLIC_KEY, pem.as_bytes())
+}
+
+/// Returns the SHA-256 of the key's `SubjectPublicKeyInfo`, in hexadecimal.
+pub(super) fn fingerprint(key: &PublicKey) -> String {
+    key.to_public_key_der().map(|der| hex(&sha256(der.as_bytes()))).unwrap_or_default()
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Returns whether a name is a relative path without `.` and `..`.
+fn is_plain(name: &str) -> bool {
+    let is_part = |part: Component<'_>| matches!(part, Component::Normal(_));
+    let rebuilt = || Path::new(name).components().collect::<std::path::PathBuf>();
+    !name.is_empty()
+        && !name.contains(char::is_control)
+        && Path::new(name).components().all(is_part)
+        && rebuilt().as_os_str() == name
+}
+
+/// Reads a plain file.
+pub(super) fn read(path: &Path) -> Result<Vec<u8>, CliError> {
+    let kind = fs::symlink_metadata(path).map_err(CliError::at(path))?;
+    if !kind.is_file() {
+        bail!("{}: it is not a plain file", path.display());
+    }
+    let file = fs::File::open(path).map_err(CliError::at(path))?;
+    let mut content = Vec::new();
+    file.take(FILE_MAX_BYTES + 1).read_to_end(&mut content).map_err(CliError::at(path))?;
+    if content.len() as u64 > FILE_MAX_BYTES {
+        bail!("{}: it has more than {FILE_MAX_BYTES} bytes", path.display());
+    }
+    Ok(content)
+}
+
+/// Returns the names of all files of a folder and its folders; links have their own names.
+fn names(folder: &Path) -> Result<Vec<String>, CliError> {
+    let (mut found, mut folders) = (Vec::new(), vec![folder.to_owned()]);
+    while let Some(next) = folders.pop() {
+        for entry in fs::read_dir(&next).map_err(CliError::at(&next))? {
+            let entry = entry.map_err(CliError::at(&next))?;
+            let path = entry.path();
+            if entry.file_type().map_err(CliError::at(&path))?.is_dir() {
+                folders.push(path);
+            } else {
+                let name = path.strip_prefix(folder).unwrap_or(&path);
+                found.push(name.to_string_lossy().into_owned());
+            }
+            if found.len() + folders.len() > FILES_MAX {
+                bail!("{}: it has more than {FILES_MAX} files", folder.display());
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_stay_in_the_folder() {
+        for good in ["outcome.json", "added/nginx.conf"] {
+            assert!(is_plain(good), "{good}");
+        }
+        for bad in ["", "/etc/passwd", "../x", "added/../../x", "./x", "added//x", "a\n", "added/"]
+        {
+            assert!(!is_plain(bad), "{bad:?}");
+        }
+    }
+}
