@@ -50,7 +50,7 @@ pub(super) fn rung(records: &[Record]) -> Content<'_> {
         }
     }
     sentences.extend(explained(lookup, &rows));
-    rows.extend(as_published(records));
+    rows.extend(as_published(records, &payload));
     (rows, sentences)
 }
 
@@ -91,13 +91,17 @@ fn explained(lookup: Lookup<'_>, rows: &[Figure<'_>]) -> Option<String> {
     ))
 }
 
-/// Returns the best published rate.
-fn as_published(records: &[Record]) -> Option<Figure<'_>> {
+/// Returns the best published rate with this payload; if there is none, the best with any.
+fn as_published<'a>(records: &'a [Record], payload: &str) -> Option<Figure<'a>> {
+    let is_same = |record: &Record| names::payload(names::bytes(&record.subject)) == payload;
     let best = Lookup(records)
         .all(Published, SESSIONS_PER_S)
         .filter(|r| r.unit == Unit::PerSecond && r.subject.area() == Area::Server)
         .filter(|r| r.subject.parameter(BY).is_some())
-        .max_by(|x, y| x.estimate.point().total_cmp(&y.estimate.point()))?;
+        .max_by(|x, y| {
+            let point = |record: &Record| record.estimate.point();
+            is_same(x).cmp(&is_same(y)).then(point(x).total_cmp(&point(y)))
+        })?;
     let key = names::suite(&best.subject);
     let what = format!("{key} {}, published", names::payload(names::bytes(&best.subject)));
     Some(Figure::new(what, Unit::PerSecond, "per s").published(Some(best)))

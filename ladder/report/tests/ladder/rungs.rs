@@ -1,6 +1,7 @@
 //! The table of six rungs and the tables of single commands, from synthetic records.
 
 use tollgate_record::vocabulary as word;
+use tollgate_record::{Estimate, Record};
 use tollgate_report::{WIDTH, fleet, model, rungs, server, session};
 
 use crate::{all_tables, line_with, synthetic};
@@ -30,7 +31,7 @@ fn every_rung_has_its_figures() {
         (&["ratio [1.30-1.32]"], &["1.31", "times"]),
         (&["RSA-1024 14 KB, published"], &["315 [HP01] 2001"]),
         (&["10 Gbps of 14 KB, tollgate"], &["38"]),
-        (&["10 Gbps of 140 KB, published"], &["8 [ETI10] 2010"]),
+        (&["10 Gbps of 140 KB, busy 100 %"], &["8 [ETI10] 2010"]),
         (&["10^6 sessions, OpenSSL"], &["0.0079", "USD"]),
     ] {
         let line = line_with(&table, words);
@@ -136,6 +137,22 @@ fn servers_show_rates_latencies_and_ratios() {
     assert!(text.contains(ratio), "{text}");
     assert_eq!(table.matches("doubtful: the client was busy").count(), 1, "{table}");
     assert!(server::table(&[]).contains("tollgate bench"));
+}
+
+#[test]
+fn a_published_rate_has_the_payload_of_our_rows() {
+    let mut records = synthetic::all();
+    let is_hp01 = |record: &&Record| record.subject.parameter("by") == Some("hp01-itanium-800");
+    let itanium = records.iter().find(is_hp01).unwrap().clone();
+    let subject = itanium.subject.with("bytes", 2048).unwrap();
+    let estimate = Estimate::exact(390.0).unwrap();
+    records.push(Record { subject, estimate, ..itanium });
+    let table = rungs::table(&records);
+    assert!(
+        line_with(&table, &["RSA-1024 14 KB, published"]).contains("315 [HP01] 2001"),
+        "{table}"
+    );
+    assert!(!table.contains("390 [HP01]"), "{table}");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Price files.
 
+use proptest::prelude::*;
 use tollgate_fleet::{Paid, Prices};
 
 const GOOD: &str = r#"
@@ -68,4 +69,20 @@ fn bad_files_are_refused_with_line_and_remedy() {
     }
     let error = Prices::from_toml("# nothing\n").unwrap_err().to_string();
     assert_eq!(error, "price file: no machine: write one under the heading [[machine]]");
+}
+
+proptest! {
+    /// Any text is a price file or an error of one line; a good file has sound prices.
+    #[test]
+    fn no_text_is_a_surprise(at in 0..GOOD.len(), length in 0_usize..40, text in "\\PC{0,30}|[\n=\"\\[\\]0-9.-]{0,12}") {
+        let end = (at + length).min(GOOD.len());
+        let edited = format!("{}{text}{}", &GOOD[..at], &GOOD[end..]);
+        match Prices::from_toml(&edited) {
+            Ok(prices) => for machine in prices.machines() {
+                prop_assert!(machine.cores > 0 && !machine.stated().is_empty());
+                prop_assert!(machine.per_core_hour().is_ok() && machine.power().is_ok());
+            },
+            Err(error) => prop_assert!(!error.to_string().contains(char::is_control), "{error}"),
+        }
+    }
 }
