@@ -10,7 +10,7 @@ use std::os::fd::{BorrowedFd, OwnedFd, RawFd};
 use foreign_types::{ForeignType, ForeignTypeRef};
 use openssl::error::ErrorStack;
 use openssl::lib_ctx::LibCtxRef;
-use openssl::pkey::{PKey, Private};
+use openssl::pkey::{Id, PKey, Private};
 use openssl::pkey_ctx::PkeyCtx;
 use openssl::provider::ProviderRef;
 use openssl::ssl::{SslContextBuilder, SslMethod, SslRef};
@@ -62,7 +62,8 @@ unsafe extern "C" {
     ) -> c_int;
     fn EVP_PKEY_CTX_set_group_name(ctx: *mut sys::EVP_PKEY_CTX, name: *const c_char) -> c_int;
     fn SSL_CTX_set0_tmp_dh_pkey(ctx: *mut sys::SSL_CTX, key: *mut sys::EVP_PKEY) -> c_int;
-    fn d2i_AutoPrivateKey_ex(
+    fn d2i_PrivateKey_ex(
+        kind: c_int,
         key: *mut *mut sys::EVP_PKEY,
         der: *mut *const c_uchar,
         length: c_long,
@@ -141,17 +142,20 @@ pub(crate) fn operations(provider: &ProviderRef) -> SignerOperations {
     SignerOperations { signatures: rsa + ecdsa, decryptions, batches, batched }
 }
 
-/// Decodes a private key into `library`, from any DER encoding that OpenSSL supports.
+/// Decodes a private key of this kind into `library`, from any DER encoding that OpenSSL supports. To
+/// find the kind itself would take OpenSSL three times as long.
 pub(crate) fn private_key(
     library: &LibCtxRef,
     query: &CStr,
+    kind: Id,
     der: &[u8],
 ) -> Result<PKey<Private>, ErrorStack> {
     let mut start = der.as_ptr();
     let length = c_long::try_from(der.len()).expect("a key is shorter than the address space");
-    // SAFETY: `start` points to `length` readable bytes; a NULL first argument asks for a new key.
+    // SAFETY: `start` points to `length` readable bytes; a NULL second argument asks for a new key.
     let key = unsafe {
-        d2i_AutoPrivateKey_ex(
+        d2i_PrivateKey_ex(
+            kind.as_raw(),
             ptr::null_mut(),
             &raw mut start,
             length,

@@ -105,6 +105,15 @@ impl KeyKind {
         }
     }
 
+    /// Returns OpenSSL's number of the algorithm.
+    pub(crate) const fn id(self) -> Id {
+        match self {
+            Self::EcdsaP256 | Self::EcdsaP384 => Id::EC,
+            Self::Ed25519 => Id::ED25519,
+            Self::Rsa { .. } => Id::RSA,
+        }
+    }
+
     /// Returns whether the key is an RSA key.
     #[must_use]
     pub const fn is_rsa(self) -> bool {

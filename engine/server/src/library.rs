@@ -47,7 +47,7 @@ impl Library {
 
     /// Decodes a key.
     pub(crate) fn decode(&self, key: &Key) -> Result<PKey<Private>, ErrorStack> {
-        ffi::private_key(&self.context, self.engine.query(), &key.der)
+        ffi::private_key(&self.context, self.engine.query(), key.kind.id(), &key.der)
     }
 }
 
