@@ -344,6 +344,12 @@ pub const RESPONSE_NS_MEAN: Quantity = Quantity::known("response_ns_mean");
 pub const RESPONSE_NS_P50: Quantity = Quantity::known("response_ns_p50");
 /// The response time in nanoseconds that 99 of 100 sessions or operations do not exceed.
 pub const RESPONSE_NS_P99: Quantity = Quantity::known("response_ns_p99");
+/// Share of the sessions whose clients gave up.
+pub const GIVEN_UP_SHARE: Quantity = Quantity::known("given_up_share");
+/// Attempts of clients, divided by their sessions.
+pub const ATTEMPTS_PER_SESSION: Quantity = Quantity::known("attempts_per_session");
+/// CPU time for clients that have given up, divided by all CPU time.
+pub const WASTED_SHARE: Quantity = Quantity::known("wasted_share");
 /// The load at which the mean response time is twice the service time.
 pub const LOAD_WHERE_DOUBLE: Quantity = Quantity::known("load_where_response_doubles");
 /// Capacity, divided by that of the engine that the parameter [`AGAINST`] names.
@@ -371,8 +377,16 @@ pub const STATION_CORES: &str = "station_cores";
 pub const SERVER_CORES: &str = "server_cores";
 /// Parameter: the queue discipline: `one_queue`, `queue_per_core` or `sharing`.
 pub const LINE: &str = "line";
-/// Parameter: the share of a core's time in which it is busy.
+/// Parameter: the share of a core's time in which it is busy; above 1 if more work arrives.
 pub const LOAD: &str = "load";
+/// Condition: the shares of the kinds of sessions of a mixture.
+pub const MIX: &str = "mix";
+/// Parameter: the timeout of clients in milliseconds.
+pub const PATIENCE_MS: &str = "patience_ms";
+/// Parameter: the number of attempts of a client after its first one.
+pub const RETRIES: &str = "retries";
+/// Parameter: the time in milliseconds from a timeout to the next attempt, which doubles with each.
+pub const BACKOFF_MS: &str = "backoff_ms";
 
 /// Parameter: sessions per second during a burst.
 pub const BURST_PER_S: &str = "burst_per_s";

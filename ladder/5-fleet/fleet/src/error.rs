@@ -64,6 +64,9 @@ pub enum Error {
          another queue discipline"
     )]
     NoQuantile,
+    /// Clients that give up are simulated for one queue only.
+    #[error("clients that give up are simulated for one queue of all cores; use that discipline")]
+    OneQueueOnly,
     /// The unit of a record is not a unit of CPU time. Give another record.
     #[error("{subject} is in {unit}; give a record in {wanted}")]
     WrongUnit {

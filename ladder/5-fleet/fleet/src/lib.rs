@@ -11,6 +11,8 @@
 //!
 //! # Sources
 //!
+//! * \[Bailey54\] N. T. J. Bailey. *On queueing processes with bulk service*. Journal of the Royal
+//!   Statistical Society B 16, 1954.
 //! * \[Cooper81\] R. B. Cooper. *Introduction to Queueing Theory*, 2nd edition. North Holland,
 //!   1981.
 //! * \[Cosmetatos75\] G. P. Cosmetatos. *Approximate explicit formulae for the average queueing
@@ -24,6 +26,8 @@
 //!   Journal of Applied Probability 11, 1974.
 //! * \[LL59\] A. M. Lee, P. A. Longton. *Queueing processes associated with airline passenger
 //!   check-in*. Operational Research Quarterly 10, 1959.
+//! * \[Palm57\] C. Palm. *Research on telephone traffic carried by full availability groups*. Tele
+//!   (English edition) 1, 1957. The queue is also known as M/M/c+M and Erlang A.
 //! * \[Tijms03\] H. C. Tijms. *A First Course in Stochastic Models*. Wiley, 2003.
 //! * \[Whitt93\] W. Whitt. *Approximations for the GI/G/m queue*. Production and Operations
 //!   Management 2, 1993.

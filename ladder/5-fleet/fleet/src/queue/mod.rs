@@ -12,3 +12,4 @@ pub mod wait;
 
 pub use service_time::ServiceTime;
 pub use station::{Discipline, Gain, Response, Station};
+pub(crate) use tail::Shape;

@@ -128,7 +128,7 @@ impl ServiceTime {
 
     /// Returns the kinds. Each kind has its share, its mean divided by the mean of all, and its
     /// variation. A service time that is not a mixture has one kind, with the variation `scv`.
-    pub(super) fn kinds(&self, scv: f64) -> Vec<(f64, f64, f64)> {
+    pub(crate) fn kinds(&self, scv: f64) -> Vec<(f64, f64, f64)> {
         if self.kinds.is_empty() { vec![(1.0, 1.0, scv)] } else { self.kinds.clone() }
     }
 

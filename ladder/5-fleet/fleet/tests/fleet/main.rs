@@ -2,7 +2,9 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod eti10;
+mod event_loop;
 mod forecast;
+mod impatience;
 mod money;
 mod no_panic;
 mod prices;

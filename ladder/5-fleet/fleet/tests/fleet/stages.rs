@@ -5,10 +5,10 @@ use tollgate_fleet::queue::{Discipline, ServiceTime, Station};
 use tollgate_fleet::simulation::{Simulation, quantile};
 use tollgate_record::{Estimate, Nanos};
 
-const WORK_NS: f64 = 1e6;
+pub(crate) const WORK_NS: f64 = 1e6;
 
 /// Returns Poisson arrivals for one core at this load, with `sessions` sessions.
-fn poisson(load: f64, sessions: usize) -> Vec<Nanos> {
+pub(crate) fn poisson(load: f64, sessions: usize) -> Vec<Nanos> {
     let mut random = fastrand::Rng::with_seed(11);
     let mut now = 0.0;
     let next = move || {
@@ -23,7 +23,7 @@ fn server(cores: u32, discipline: Discipline, stages: &[f64], wake_ns: f64) -> S
     Simulation::new(station, stages.to_vec(), vec![0.0], wake_ns).unwrap()
 }
 
-fn mean(times: &[f64]) -> f64 {
+pub(crate) fn mean(times: &[f64]) -> f64 {
     #[allow(clippy::cast_precision_loss, reason = "counts of a test")]
     let count = times.len() as f64;
     times.iter().sum::<f64>() / count

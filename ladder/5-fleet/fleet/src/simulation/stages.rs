@@ -1,16 +1,11 @@
-//! Response times of short runs, by discrete-event simulation.
-//!
-//! The formulas of [`crate::queue`] treat a session as one piece of work, the arrivals as Poisson
-//! and the run as endless. The simulation drops these assumptions: a session is a series of stages,
-//! each of which waits for its core, with the network and the client between them; a core that
-//! slept takes time to wake up; arrivals come from any sequence, such as a burst; and the run has
-//! an end.
+//! Sessions in stages, each of which waits for its core.
 
 use core::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use tollgate_record::Nanos;
 
+use super::first_free;
 use crate::Error;
 use crate::demand::as_f64;
 use crate::queue::{Discipline, Station};
@@ -126,28 +121,4 @@ impl Simulation {
         responses.sort_unstable_by_key(|&(session, _)| session);
         responses.into_iter().map(|(_, response)| response).collect()
     }
-}
-
-fn first_free(free_at: &[f64]) -> usize {
-    let first = (0..free_at.len()).min_by(|&a, &b| free_at[a].total_cmp(&free_at[b]));
-    first.unwrap_or(0)
-}
-
-/// Returns a quantile of at least one time: the smallest time that is not exceeded by a share of
-/// `quantile` (0 to 1) of all.
-///
-/// # Panics
-///
-/// If there is no time.
-#[must_use]
-pub fn quantile(times: &mut [f64], quantile: f64) -> f64 {
-    #[allow(
-        clippy::cast_possible_truncation,
-        clippy::cast_precision_loss,
-        clippy::cast_sign_loss,
-        reason = "a place in the list"
-    )]
-    let place = (quantile * times.len() as f64).ceil() as usize;
-    let place = place.clamp(1, times.len()) - 1;
-    *times.select_nth_unstable_by(place, f64::total_cmp).1
 }

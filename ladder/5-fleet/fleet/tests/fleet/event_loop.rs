@@ -1,0 +1,174 @@
+//! Simulated event loops with batches, against queues whose answers are known.
+#![allow(clippy::cast_precision_loss, reason = "tests; counts far below 2^53")]
+
+use tollgate_fleet::simulation::{EventLoop, Run, Stage};
+use tollgate_record::Nanos;
+
+use crate::stages::{mean, poisson};
+
+const BATCH_NS: f64 = 1e6;
+
+fn signs(work_ns: f64, after_ns: f64) -> Stage {
+    Stage { work_ns, after_ns: Some(after_ns) }
+}
+
+fn run(stages: &[Stage], batch_ns: &[f64], arrivals: Vec<Nanos>) -> Run {
+    let server = EventLoop::new(1, stages.to_vec(), batch_ns.to_vec(), vec![0.0], 0.0).unwrap();
+    server.run(arrivals, 1)
+}
+
+/// Without operations, a stage is served in the order of arrival: M/D/1.
+#[test]
+fn turns_alone_change_no_time() {
+    let stage = Stage { work_ns: BATCH_NS, after_ns: None };
+    for load in [0.3, 0.6, 0.9] {
+        let found = run(&[stage], &[0.0], poisson(load, 400_000));
+        let expected = BATCH_NS * (1.0 + load / (2.0 * (1.0 - load)));
+        let error = mean(&found.responses) / expected - 1.0;
+        assert!(error.abs() < 0.03, "{load}: {error}");
+        assert_eq!(found.operations_per_batch(), None);
+    }
+}
+
+/// A batch of any size takes the time D. With a = rate x D, a Poisson number of sessions, of mean a,
+/// comes during a batch and is the next batch; if none came, the next batch is one session. So a
+/// batch has a + exp(-a) sessions. Those that came during a batch take 1.5 D on average, and a
+/// session that was alone takes D. This is the bulk service of [Bailey54] without a limit.
+#[test]
+fn batches_of_any_size_take_what_came_meanwhile() {
+    for a in [0.2, 1.0, 3.0, 10.0_f64] {
+        let found = run(&[signs(0.0, 0.0)], &[BATCH_NS; 200], poisson(a, 300_000));
+        let alone = (-a).exp();
+        let expected = BATCH_NS * (1.5 * a + alone) / (a + alone);
+        let error = mean(&found.responses) / expected - 1.0;
+        assert!(error.abs() < 0.01, "{a}: {error}");
+        let size = found.operations_per_batch().unwrap() / (a + alone) - 1.0;
+        assert!(size.abs() < 0.01, "{a}: {size}");
+    }
+}
+
+/// The mean response and the mean batch of a server that does nothing but batches, by the method of
+/// [Bailey54]: the sessions of a turn form a Markov chain, because those that come during a turn are
+/// the sessions of the next one.
+fn chain(per_ns: f64, batch_ns: &[f64]) -> (f64, f64) {
+    const STATES: usize = 200;
+    let width = batch_ns.len();
+    let rest = |n: usize| if n.is_multiple_of(width) { 0.0 } else { batch_ns[n % width - 1] };
+    let full = |n: usize| (n / width) as f64 * batch_ns[width - 1];
+    let mut now = vec![0.0; STATES];
+    now[1] = 1.0;
+    loop {
+        let mut next = vec![0.0; STATES];
+        for (n, share) in now.iter().enumerate().skip(1) {
+            let arrivals = per_ns * (full(n) + rest(n));
+            let mut probability = (-arrivals).exp();
+            next[1] += share * probability; // no session came: the next turn has the first to come
+            for (k, next) in next.iter_mut().enumerate().skip(1) {
+                probability *= arrivals / k as f64;
+                *next += share * probability;
+            }
+        }
+        let change: f64 = now.iter().zip(&next).map(|(a, b)| (a - b).abs()).sum();
+        now = next;
+        if change < 1e-12 {
+            break;
+        }
+    }
+    let (mut sessions, mut time, mut batches) = (0.0, 0.0, 0.0);
+    for (n, share) in now.iter().enumerate().skip(1) {
+        let turn = full(n) + rest(n);
+        // the session that completes a batch ends at once, the others after all full batches
+        let at_once: f64 = (1..=n / width).map(|k| k as f64 * batch_ns[width - 1]).sum();
+        let others = (n / width * (width - 1)) as f64 * full(n);
+        let waits = per_ns * turn * turn / 2.0;
+        sessions += share * n as f64;
+        time += share * (waits + at_once + others + (n % width) as f64 * turn);
+        batches += share * n.div_ceil(width) as f64;
+    }
+    (time / sessions, sessions / batches)
+}
+
+#[test]
+fn limited_batches_agree_with_the_chain_of_their_turns() {
+    let linear = |single: f64, more: f64, width: usize| -> Vec<f64> {
+        (0..width).map(|others| single + more * others as f64).collect()
+    };
+    for batch_ns in [
+        linear(BATCH_NS, 0.0, 1),            // M/D/1
+        linear(BATCH_NS, 0.0, 2),            // two at the price of one
+        linear(BATCH_NS, 0.1 * BATCH_NS, 8), // eight lanes
+    ] {
+        let capacity = batch_ns.len() as f64 * BATCH_NS / batch_ns[batch_ns.len() - 1];
+        for load in [0.2, 0.5, 0.8] {
+            let found = run(&[signs(0.0, 0.0)], &batch_ns, poisson(load * capacity, 400_000));
+            let (response, size) = chain(load * capacity / BATCH_NS, &batch_ns);
+            let about = format!("width {} at {load}", batch_ns.len());
+            let error = mean(&found.responses) / response - 1.0;
+            assert!(error.abs() < 0.02, "{about}: {error}");
+            let error = found.operations_per_batch().unwrap() / size - 1.0;
+            assert!(error.abs() < 0.01, "{about}: {error}");
+        }
+    }
+}
+
+/// Three sessions come while the worker serves the first, which is alone; a batch has at most two.
+#[test]
+fn a_small_case_by_hand() {
+    let arrivals = [0.0, 1.0, 2.0, 3.0].map(Nanos::new).to_vec();
+    let stages = [signs(1.0, 2.0), Stage { work_ns: 4.0, after_ns: None }];
+    let found = run(&stages, &[10.0, 12.0], arrivals);
+    // 0 to 13: the first session's signature, 1 + 10 + 2. Its second stage is ready at 13, before
+    // the others, which are accepted at 13, 17 being the end of the turn that accepts them.
+    // 17: the other three are accepted; 18, 19: work of two; 31: their batch; 33: the third session
+    // is ready for its last stage; 34: work of the fourth. Then those that paused: 36: the second
+    // session; 46, 48: the batch of the fourth, and its work.
+    // The last stages: 52 (third), 56 (second), 60 (fourth).
+    assert_eq!(found.responses, [17.0, 55.0, 50.0, 57.0]);
+    assert_eq!(found.operations_per_batch(), Some(4.0 / 3.0));
+}
+
+#[test]
+fn more_than_the_capacity_is_served_in_full_batches() {
+    let batch_ns: Vec<f64> = (1..=8).map(|n| BATCH_NS * (0.9 + 0.1 * f64::from(n))).collect();
+    let found = run(&[signs(0.0, 0.0)], &batch_ns, poisson(20.0, 20_000));
+    assert!(found.operations_per_batch().unwrap() > 7.8);
+    // 20 sessions come in BATCH_NS; 8 of them are served in 1.7 BATCH_NS.
+    let last = found.responses.last().unwrap() / BATCH_NS;
+    let expected = 20_000.0 * (1.7 / 8.0 - 1.0 / 20.0);
+    assert!((last / expected - 1.0).abs() < 0.05, "{last} {expected}");
+}
+
+/// A worker that sleeps wakes up before each stage, and once to accept.
+#[test]
+fn workers_wake_up_and_share_no_session() {
+    let stages = vec![signs(3.0, 4.0), Stage { work_ns: 5.0, after_ns: None }];
+    let server = EventLoop::new(2, stages, vec![10.0], vec![200.0], 7.0).unwrap();
+    let apart = (0..100).map(|n| Nanos::new(1e4 * f64::from(n)));
+    let times = server.responses(apart, 1);
+    // accepting takes less than the 100 ns outside before the first stage
+    assert!(times.iter().all(|time| (time - (200.0 + 22.0 + 2.0 * 7.0)).abs() < 1e-6), "{times:?}");
+    let busy = EventLoop::new(2, vec![signs(0.0, 0.0)], vec![BATCH_NS], vec![0.0], 0.0).unwrap();
+    let times = busy.responses(poisson(1.6, 200_000), 1);
+    // two workers, each M/D/1 at 80 %
+    assert!((mean(&times) / BATCH_NS / 3.0 - 1.0).abs() < 0.05, "{}", mean(&times));
+}
+
+#[test]
+fn what_has_no_meaning_is_refused() {
+    let new = |workers, stages: &[Stage], batch: &[f64], outside: &[f64], wake| {
+        EventLoop::new(workers, stages.to_vec(), batch.to_vec(), outside.to_vec(), wake)
+    };
+    let stage = [signs(1.0, 1.0)];
+    for wrong in [
+        new(0, &stage, &[1.0], &[0.0], 0.0),
+        new(1, &[], &[1.0], &[0.0], 0.0),
+        new(1, &stage, &[], &[0.0], 0.0),
+        new(1, &stage, &[1.0], &[], 0.0),
+        new(1, &stage, &[f64::NAN], &[0.0], 0.0),
+        new(1, &[signs(-1.0, 0.0)], &[1.0], &[0.0], 0.0),
+        new(1, &[signs(0.0, -1.0)], &[1.0], &[0.0], 0.0),
+        new(1, &stage, &[1.0], &[0.0], -1.0),
+    ] {
+        assert!(wrong.is_err());
+    }
+}

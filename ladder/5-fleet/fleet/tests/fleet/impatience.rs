@@ -1,0 +1,148 @@
+//! Simulated clients that give up, against queues whose answers are known.
+#![allow(clippy::cast_precision_loss, reason = "tests; counts far below 2^53")]
+
+use tollgate_fleet::queue::{Discipline, ServiceTime, Station};
+use tollgate_fleet::simulation::{Clients, Impatience, Outcome};
+use tollgate_record::Nanos;
+
+use crate::exact;
+use crate::stages::{WORK_NS, poisson};
+
+const NEVER: f64 = 1e18;
+
+fn clients(patience_ns: Vec<f64>, retries: u32) -> Clients {
+    Clients { patience_ns, retries, backoff_ns: 0.0, abandoned_work: 0.0 }
+}
+
+fn run(cores: u32, service: &ServiceTime, clients: Clients, arrivals: Vec<Nanos>) -> Vec<Outcome> {
+    let station = Station::new(cores, Discipline::OneQueue).unwrap();
+    Impatience::new(station, service, clients).unwrap().run(arrivals, 3)
+}
+
+fn sum(outcomes: &[Outcome], of: impl Fn(&Outcome) -> f64) -> f64 {
+    outcomes.iter().map(of).sum()
+}
+
+fn attempts(outcomes: &[Outcome]) -> f64 {
+    sum(outcomes, |one| f64::from(one.attempts))
+}
+
+fn left(outcomes: &[Outcome]) -> f64 {
+    sum(outcomes, |one| f64::from(one.left_queue))
+}
+
+/// Returns the CPU time of all attempts, and that of attempts that did not end in time.
+fn work(outcomes: &[Outcome]) -> (f64, f64) {
+    (sum(outcomes, |one| one.busy_ns), sum(outcomes, |one| one.wasted_ns))
+}
+
+fn responses(outcomes: &[Outcome]) -> Vec<Option<f64>> {
+    outcomes.iter().map(|one| one.response).collect()
+}
+
+/// Erlang A, M/M/c+M: the share of the clients that leave the queue [Palm57]. A state with n sessions
+/// is left downwards at n / S with up to c sessions, and at c / S + (n - c) / T with more.
+fn erlang_a(cores: u32, load: f64, patience: f64) -> f64 {
+    let c = f64::from(cores);
+    let (mut state, mut all, mut leaving) = (1.0, 1.0, 0.0);
+    for n in 1..2000 {
+        let n = f64::from(n);
+        let waiting = (n - c).max(0.0);
+        state *= c * load / (n.min(c) + waiting / patience);
+        all += state;
+        leaving += state * waiting / patience;
+    }
+    leaving / all / (c * load)
+}
+
+#[test]
+fn erlang_a_by_hand() {
+    // One core, load 1, patience of one service: the states are 1 / n!, and sum to e. The core is
+    // idle for 1 / e of the time, so 1 / e of the sessions leave.
+    let idle = 1.0 / core::f64::consts::E;
+    assert!((erlang_a(1, 1.0, 1.0) - idle).abs() < 1e-12);
+}
+
+#[test]
+fn exponential_patience_is_erlang_a() {
+    let quantile = |i: u32| -(1.0 - (f64::from(i) + 0.5) / 5000.0).ln();
+    for (cores, load, patience) in
+        [(1, 0.8, 2.0), (1, 1.0, 1.0), (1, 2.0, 5.0), (4, 0.9, 0.5), (4, 1.5, 3.0)]
+    {
+        let patience_ns = (0..5000).map(|i| WORK_NS * patience * quantile(i)).collect();
+        let arrivals = poisson(f64::from(cores) * load, 400_000);
+        let run = run(cores, &exact(WORK_NS, 1.0), clients(patience_ns, 0), arrivals);
+        let left = left(&run) / attempts(&run);
+        let expected = erlang_a(cores, load, patience);
+        assert!((left - expected).abs() < 0.006, "{cores} {load} {patience}: {left} {expected}");
+    }
+}
+
+#[test]
+fn patient_clients_wait_as_the_formula_says() {
+    let mixed = ServiceTime::mixed(&[
+        (0.2, exact(9.0 / 2.6 * WORK_NS, 0.0)),
+        (0.8, exact(1.0 / 2.6 * WORK_NS, 0.0)),
+    ])
+    .unwrap();
+    let station = Station::new(1, Discipline::OneQueue).unwrap();
+    let run = run(1, &mixed, clients(vec![NEVER], 3), poisson(0.6, 400_000));
+    assert_eq!((attempts(&run), left(&run)), (4e5, 0.0));
+    let mean = responses(&run).into_iter().map(Option::unwrap).sum::<f64>() / 4e5;
+    let formula = station.at_load(0.6, &mixed).unwrap().response_ns.point();
+    assert!((mean / formula - 1.0).abs() < 0.03, "{mean} {formula}");
+    let (busy, wasted) = work(&run);
+    assert!((busy / 4e5 / WORK_NS - 1.0).abs() < 0.01 && wasted == 0.0, "{busy} {wasted}");
+}
+
+/// Sessions of 10 ns at 0, 1 and 2 ns with a timeout of 15 ns.
+#[test]
+fn a_small_case_by_hand() {
+    let of = |retries, backoff_ns, abandoned_work| {
+        let clients = Clients { patience_ns: vec![15.0], retries, backoff_ns, abandoned_work };
+        run(1, &exact(10.0, 0.0), clients, [0.0, 1.0, 2.0].map(Nanos::new).to_vec())
+    };
+    // The second is served from 10 to 20, too late; the third left at 17, at 20 nobody is there.
+    let knows = of(0, 0.0, 0.0);
+    assert_eq!(responses(&knows), [Some(10.0), None, None]);
+    assert_eq!((attempts(&knows), left(&knows), work(&knows)), (3.0, 1.0, (20.0, 10.0)));
+    assert_eq!(work(&of(0, 0.0, 0.7)), (27.0, 17.0));
+    // Second attempts at 16 and 17: served from 20 to 30, and from 30 to 40, which is too late.
+    let again = of(1, 0.0, 0.0);
+    assert_eq!((responses(&again), attempts(&again)), (vec![Some(10.0), Some(29.0), None], 5.0));
+    // With a backoff of 5 ns, second attempts at 21 and 22, third ones 10 ns after the timeout.
+    let later = of(2, 5.0, 0.0);
+    assert_eq!(responses(&later), [Some(10.0), Some(30.0), Some(55.0)]);
+    assert_eq!(attempts(&later), 6.0);
+}
+
+/// A server that serves clients that have gone does less for the others; retries make it worse.
+#[test]
+fn wasted_work_and_retries_lower_what_is_done() {
+    let done = |retries, abandoned_work| {
+        let patience_ns = (0..100).map(|i| WORK_NS * (1.0 + f64::from(i))).collect();
+        let clients = Clients { abandoned_work, ..clients(patience_ns, retries) };
+        let run = run(1, &exact(WORK_NS, 0.0), clients, poisson(1.2, 50_000));
+        responses(&run).into_iter().flatten().count() as f64 / 50_000.0
+    };
+    let (knows, blind, again) = (done(0, 0.0), done(0, 1.0), done(3, 1.0));
+    // A session in six must give up; some of the others are served too late.
+    assert!((0.75..1.0 / 1.2).contains(&knows), "{knows}");
+    assert!(blind < 0.1 && again < blind, "{blind} {again}");
+}
+
+#[test]
+fn what_has_no_meaning_is_refused() {
+    let good = clients(vec![1.0], 0);
+    for wrong in [
+        Clients { patience_ns: Vec::new(), ..good.clone() },
+        Clients { patience_ns: vec![0.0], ..good.clone() },
+        Clients { backoff_ns: f64::NAN, ..good.clone() },
+        Clients { abandoned_work: 1.1, ..good.clone() },
+    ] {
+        let station = Station::new(1, Discipline::OneQueue).unwrap();
+        assert!(Impatience::new(station, &exact(1.0, 0.0), wrong).is_err());
+    }
+    let per_core = Station::new(2, Discipline::QueuePerCore).unwrap();
+    assert!(Impatience::new(per_core, &exact(1.0, 0.0), good).is_err());
+}
