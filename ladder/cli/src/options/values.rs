@@ -2,10 +2,12 @@
 
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use core::ops::RangeBounds;
+use core::time::Duration;
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Command};
+use tollgate_load::duration;
 
 /// The option for records.
 #[derive(Args, Clone, Debug)]
@@ -49,6 +51,13 @@ pub(crate) fn within(
         let number = text.parse().ok().filter(|number| range.contains(number));
         number.ok_or_else(|| why.to_owned())
     }
+}
+
+/// Reads a time from a millisecond to a day.
+pub(crate) fn time(text: &str) -> Result<Duration, String> {
+    let range = Duration::from_millis(1)..=Duration::from_secs(24 * 3600);
+    let time = duration(text).filter(|time| range.contains(time));
+    time.ok_or_else(|| "give a time from 1ms on, as in 500ms or 2s".to_owned())
 }
 
 /// Reads a share from 0 to 1.

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 
 use tollgate_record::{Estimate, Kind, Machine, Record, Unit, jsonl};
 
-use crate::program::{figure, line, recorded, refused, run, scratch, shown};
+use crate::program::{Scratch, figure, line, recorded, refused, run, scratch, shown};
 
 fn server(by: &str, us: f64) -> Record {
     let subject = format!("server/rsa-2048/tls13?by={by}&bytes=14336").parse().unwrap();
@@ -94,6 +94,78 @@ fn one_figure_is_enough() {
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert!(stderr.contains("do not fill a link") && stderr.contains("5000/s  "), "{stderr}");
     assert!(stderr.contains("unknown without --prices"), "{stderr}");
+}
+
+/// Writes the CPU times of OpenSSL's and Tollgate's sessions with these further parameters.
+fn written(name: &str, more: &str, us: [f64; 2]) -> Scratch {
+    let file = scratch(name);
+    let mut writer = jsonl::Writer::new(File::create(&file).unwrap());
+    for (by, us) in ["openssl", "tollgate"].into_iter().zip(us) {
+        let subject = format!("server/rsa-2048/tls13?by={by}&{more}").parse().unwrap();
+        writer.write(&Record { subject, ..server(by, us) }).unwrap();
+    }
+    file
+}
+
+/// A quarter of the sessions are full and take 400 us, the others take 100 us.
+#[test]
+fn sessions_of_several_kinds_are_mixed() {
+    let full = written("full.jsonl", "bytes=14336", [600.0, 400.0]);
+    let resumed = written("resumed.jsonl", "bytes=1024&resumed_share=1", [100.0, 100.0]);
+    let flags = "fleet --mix 0.25,0.75";
+    let (output, records) = recorded(flags, &[full.name(), resumed.name()]);
+    assert!(shown(&output).contains("tollgate against OpenSSL"), "{output:?}");
+    let mix = "fleet/mix?by=tollgate&bytes=4352";
+    assert!((point(&records, mix, "sessions_per_s_per_core") - 1e6 / 175.0).abs() < 1e-6);
+    // The second moment is 2 (400^2 / 4 + 100^2 3 / 4), as each kind is exponential.
+    let at = "fleet/mix?by=tollgate&bytes=4352&line=one_queue&load=0.7&station_cores=1";
+    let (_, one) =
+        recorded(&format!("{flags} --cores-per-machine 1"), &[full.name(), resumed.name()]);
+    let wait = figure(&one, at, "wait_ns_mean");
+    let scv: f64 = wait.conditions["service_time_scv"].parse().unwrap();
+    assert!((scv - (95_000.0 / 175.0_f64.powi(2) - 1.0)).abs() < 1e-9, "{scv}");
+    let expected = 0.7 / 0.3 * 175e3 * f64::midpoint(1.0, scv);
+    assert!((wait.estimate.point() / expected - 1.0).abs() < 1e-6, "{:?}", wait.estimate);
+
+    let refusal = |mix: &str, files: &[&str], why: &str| {
+        refused(&run(&[&["fleet", "--mix", mix], files].concat()), why);
+    };
+    refusal("1", &[full.name(), resumed.name()], "give a share for each file");
+    refusal("0.5,0.4", &[full.name(), resumed.name()], "add up to 1");
+    let alone = scratch("alone.jsonl");
+    let mut writer = jsonl::Writer::new(File::create(&alone).unwrap());
+    writer.write(&server("tollgate", 400.0)).unwrap();
+    refusal("0.5,0.5", &[full.name(), alone.name()], "no session of openssl");
+    let both = scratch("both.jsonl");
+    let text = [&full, &resumed].map(|file| fs::read_to_string(file).unwrap()).concat();
+    fs::write(&both, text).unwrap();
+    refusal("1", &[both.name()], "several kinds of sessions");
+    refused(&run(&["fleet", "--cpu-us", "5", "--mix", "1"]), "--mix");
+}
+
+/// A core serves 1000 sessions per second; clients wait for 20 ms, twice.
+#[test]
+fn clients_that_give_up_leave_less_for_others() {
+    let flags =
+        "fleet --cpu-us 1000 --variation 0 --cores-per-machine 1 --patience 20ms --retries 1";
+    let (output, records) = recorded(flags, &[]);
+    let of = |load: &str, quantity: &str| {
+        let subject = format!(
+            "fleet/session?by=given&bytes=14336&line=one_queue&load={load}&patience_ms=20&retries=1&\
+             station_cores=1"
+        );
+        point(&records, &subject, quantity)
+    };
+    assert!(of("0.7", "given_up_share") < 0.02 && of("0.7", "attempts_per_session") < 1.05);
+    assert!((of("0.7", "sessions_per_s") / 700.0 - 1.0).abs() < 0.05);
+    // More work arrives than the core can do, and the retries double it.
+    assert!(of("1.5", "given_up_share") > 0.9 && of("1.5", "attempts_per_session") > 1.9);
+    assert!(of("1.5", "wasted_share") > 0.9);
+    assert!(of("0.7", "response_ns_p50") >= 0.5e6 && of("0.7", "response_ns_p99") <= 40e6);
+    let text = shown(&output);
+    assert!(text.contains("1 cores: timeout of clients 20 ms, retries 1"), "{text}");
+    refused(&run(&["fleet", "--cpu-us", "5", "--retries", "1"]), "--patience");
+    refused(&run(&["fleet", "--cpu-us", "5", "--patience", "soon"]), "500ms");
 }
 
 #[test]

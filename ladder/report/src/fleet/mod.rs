@@ -61,7 +61,8 @@ fn row(subject: &Subject, cells: Vec<String>) -> Row {
 }
 
 /// Returns the full name of a fleet, such as `TLS 1.3, RSA-2048, 14 KB, tollgate`.
-pub(crate) fn name(subject: &Subject) -> String {
+#[must_use]
+pub fn name(subject: &Subject) -> String {
     format!("{}, {}", names::service(subject), size_and_engine(subject))
 }
 

@@ -32,10 +32,17 @@ pub(super) fn table(records: &[Record]) -> Table {
     }
     let varied = conditions(means(&curves), word::SCV);
     if !varied.is_empty() {
+        let varied: Vec<String> = varied.into_iter().map(rounded).collect();
         note += &format!("; squared coefficient of variation {}", varied.join(" or "));
     }
     let rows = curves.iter().flat_map(|curve| curve.points.iter().map(|at| point(curve, at)));
     Table { columns: COLUMNS.into(), rows: rows.collect(), notes: vec![note] }
+}
+
+/// Returns a number with at most three decimals.
+fn rounded(text: &str) -> String {
+    let number = text.parse::<f64>().map(|number| (1e3 * number).round() / 1e3);
+    number.map_or_else(|_| text.to_owned(), |number| number.to_string())
 }
 
 /// Returns the queueing models that the records name.

@@ -21,7 +21,7 @@ mod sessions;
 mod share;
 mod suites;
 pub(crate) mod summary;
-mod times;
+pub(in crate::verbs) mod times;
 pub(super) mod turns;
 mod watch;
 mod workload;

@@ -150,7 +150,7 @@ fn of_kind(rounds: &[Outcome], which: Which) -> String {
     )
 }
 
-pub(super) fn short(ns: u64) -> String {
+pub(in crate::verbs) fn short(ns: u64) -> String {
     let (value, unit) = match float(ns) {
         1e9.. => (float(ns) / 1e9, "s"),
         1e6.. => (float(ns) / 1e6, "ms"),

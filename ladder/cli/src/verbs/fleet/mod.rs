@@ -1,6 +1,8 @@
 //! `tollgate fleet`: cores, costs and response times from the cost of a session.
 
+mod mix;
 mod money;
+mod patience;
 mod sessions;
 mod what_if;
 
@@ -17,10 +19,12 @@ use tollgate_report::{fleet as fleet_table, heading};
 
 use crate::error::CliError;
 use crate::host::Host;
-use crate::options::values::{Written, within};
+use crate::options::values::{Written, share, within};
 use crate::run::{Notes, Run};
 
+use mix::Mixed;
 pub(crate) use money::prices;
+use patience::Patience;
 use sessions::MeasuredSession;
 pub(crate) use sessions::rests_on;
 use what_if::WhatIf;
@@ -74,6 +78,15 @@ pub(crate) struct Fleet {
     #[command(flatten)]
     pub(crate) written: Written,
 
+    /// Shares of kinds of sessions, one for the session of each file, separated by commas, as in
+    /// 0.2,0.8
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = share)]
+    #[arg(requires = "files")]
+    pub(crate) mix: Vec<f64>,
+
+    #[command(flatten)]
+    pub(crate) patience: Patience,
+
     /// Prices and power of machines; without them no costs and no energy are computed
     #[arg(long, value_name = "FILE", value_parser = money::prices)]
     pub(crate) prices: Option<Prices>,
@@ -101,15 +114,24 @@ pub(crate) fn run(command: &FleetCommand) -> Result<ExitCode, CliError> {
 }
 
 fn sized(options: &Fleet) -> Result<ExitCode, CliError> {
-    let known = sessions::read(options)?;
+    let read = sessions::read(options)?;
     let mut run = Run::new(options.written.json.as_deref())?;
-    let predicted = collect(options, &known, &mut run)?;
+    let (known, mixed) = match &*options.mix {
+        [] => (read.clone(), Vec::new()),
+        shares => mix::read(options, shares, &run.host)?,
+    };
+    if !mixed.is_empty() {
+        run.output.records(&known)?; // the predictions name them
+    }
+    let predicted = forecast(options, &known, &mixed, &mut run)?;
     // Show the input records, except earlier forecasts.
     let of_server = |record: &&Record| record.subject.area() == Area::Server;
     let records = [known.iter().filter(of_server).cloned().collect(), predicted].concat();
-    let heading = heading::lines(&records) + "\n";
+    let heading = [read.iter().filter(of_server).cloned().collect(), records.clone()].concat();
+    let heading = heading::lines(&heading) + "\n";
+    let late = patience::text(&records);
     let beside = [records, published::records(Timestamp::now())?].concat();
-    run.end(&(heading + &fleet_table::table(&beside)))
+    run.end(&(heading + &fleet_table::table(&beside) + &late))
 }
 
 /// Returns predictions from the server records among `known`.
@@ -118,12 +140,26 @@ pub(crate) fn collect(
     known: &[Record],
     run: &mut Run,
 ) -> Result<Vec<Record>, CliError> {
+    forecast(options, known, &[], run)
+}
+
+/// Returns the same predictions, if some sessions are mixed.
+fn forecast(
+    options: &Fleet,
+    known: &[Record],
+    mixed: &[Mixed],
+    run: &mut Run,
+) -> Result<Vec<Record>, CliError> {
     let Run { host, output, notes } = run;
-    let given = sessions::sessions(known, host)?;
+    let mut given = sessions::sessions(known, host)?;
+    for one in &mut given {
+        one.kinds = mixed.iter().find(|mixed| mixed.by == one.by).map(|mixed| mixed.kinds.clone());
+    }
     let mut records = Vec::new();
     for one in &given {
-        let found = alone(options, host, one, notes)?;
-        records.extend(found);
+        records.extend(alone(options, host, one, notes)?);
+        let (station, service) = (station(options, host)?, service(options, one)?);
+        records.extend(options.patience.records(one, &station, &service)?);
         for other in given.iter().filter(|other| other.is_opponent_of(one)) {
             let found = compared(options, host, known, (one, other), notes);
             records.extend(found?);
@@ -196,7 +232,13 @@ fn station(options: &Fleet, host: &Host) -> Result<Station, Error> {
 }
 
 fn service(options: &Fleet, one: &MeasuredSession) -> Result<ServiceTime, Error> {
-    ServiceTime::new(one.session.cpu_ns(), Estimate::exact(options.variation)?)
+    let variation = Estimate::exact(options.variation)?;
+    let Some(kinds) = &one.kinds else {
+        return ServiceTime::new(one.session.cpu_ns(), variation);
+    };
+    let of_kind =
+        |(share, cpu_ns): &(f64, Estimate)| Ok((*share, ServiceTime::new(*cpu_ns, variation)?));
+    ServiceTime::mixed(&kinds.iter().map(of_kind).collect::<Result<Vec<_>, Error>>()?)
 }
 
 pub(crate) fn positive(text: &str) -> Result<f64, String> {

@@ -6,7 +6,7 @@ use std::fs;
 use clap::Args;
 use tollgate_load::{Arrivals, ClientTimeout, Pattern, Plan, Think, duration};
 
-use crate::options::values::{share, within};
+use crate::options::values::{share, time, within};
 
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Arrivals")]
@@ -185,12 +185,6 @@ fn think(text: &str) -> Result<Think, String> {
     let ms =
         length.ok_or("give a time up to 3600s, as in 10ms or random:10ms")?.as_secs_f64() * 1e3;
     Ok(if random { Think::Exponential { mean_ms: ms } } else { Think::Constant { ms } })
-}
-
-fn time(text: &str) -> Result<Duration, String> {
-    let range = Duration::from_millis(1)..=Duration::from_secs(24 * 3600);
-    let time = duration(text).filter(|time| range.contains(time));
-    time.ok_or_else(|| "give a time from 1ms on, as in 500ms or 2s".to_owned())
 }
 
 #[cfg(test)]

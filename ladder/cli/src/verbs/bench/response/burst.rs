@@ -12,7 +12,8 @@ use tollgate_report::grid::{Column, grid};
 use tollgate_report::text::wrapped;
 use tollgate_report::timeline;
 
-use super::prediction::{Model, Runs, Sessions};
+use super::model::{Model, Sessions};
+use super::prediction::Runs;
 use super::table::{interval, off, time};
 use super::{Curve, percent};
 use crate::cells::{float, or_dash};
@@ -122,7 +123,7 @@ impl Backlog {
             rate: PerSecond::new(bursts.per_s),
             length: Nanos::new(bursts.on_ns),
         };
-        let formula = burst.backlog(model.cores(), model.cpu_ns())?;
+        let formula = burst.backlog(model.station().cores(), model.cpu_ns())?;
         let own = model.sessions(plan, model.cpu_ns().point(), plan.seed)?;
         Ok(Some(Self {
             load,

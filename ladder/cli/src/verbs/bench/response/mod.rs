@@ -5,7 +5,9 @@
 //! times of sessions that do not wait for each other. All predictions are made before the loads are
 //! measured.
 
+mod batches;
 mod burst;
+mod model;
 mod prediction;
 mod table;
 
@@ -28,7 +30,8 @@ use crate::progress::{self, Progress};
 use crate::run::Run;
 
 use burst::Backlog;
-use prediction::{Model, Prediction};
+use model::{Basis, Model};
+use prediction::Prediction;
 
 /// The load at which sessions at equal distances do not wait for each other.
 const IDLE_LOAD: f64 = 0.05;
@@ -147,8 +150,10 @@ impl Series<'_> {
         let Some(idle) = self.measured(&label, &idle, Some(IDLE_LOAD), run)? else {
             return Ok(None);
         };
-        let models = full.iter().zip(&idle);
-        let models = models.map(|(full, idle)| Model::of(self.options, full, idle));
+        let batch_ns = batches::times(self.rig.key())?;
+        let basis =
+            full.iter().zip(&idle).map(|(full, idle)| Basis { full, idle, batch_ns: &batch_ns });
+        let models = basis.map(|basis| Model::of(self.options, &basis));
         let models = models.collect::<Result<Vec<_>, _>>()?;
         let mut curves = Vec::new();
         for ((naming, &capacity), model) in self.names.iter().zip(&capacity).zip(&models) {

@@ -49,8 +49,8 @@ pub(super) fn text(asked: &ResponseCurve, curves: &[Curve]) -> String {
     text + &wrapped(
         "load: share of the capacity in a closed loop; p50, p90, p99: of the time from the intended \
          start to the last byte; formula: one queue for each core, for the CPU time alone; \
-         simulated: before the runs, for their arrivals, with the stages of a session, cores that \
-         wake up, and the time of a session at a load of 5 % outside the server; 95 % of runs: with \
+         simulated: before the runs, for their arrivals, with the stages of a session, batches of \
+         operations, cores that wake up, and the time of a session at a load of 5 % outside the server; 95 % of runs: with \
          other arrivals; measured: median of the rounds; off: \
          simulated by measured; -: no steady state, or no valid run",
     )
