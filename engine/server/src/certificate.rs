@@ -2,7 +2,7 @@
 
 use core::fmt;
 use std::fs::File;
-use std::io::{self, Read as _};
+use std::io::{self, ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -22,6 +22,7 @@ use zeroize::Zeroizing;
 use crate::error::{Error, Rejected, Unavailable, one_line};
 use crate::key::{Key, KeyId};
 use crate::kinds::KeyKind;
+use crate::staple::Staple;
 
 /// The longest PEM file that is read, in bytes.
 const PEM_BYTES_MAX: usize = 1024 * 1024;
@@ -31,7 +32,8 @@ const PEM_BYTES_MAX: usize = 1024 * 1024;
 pub enum Certificate {
     /// Two files in PEM: the chain with the server's certificate first, and the private key.
     Files {
-        /// The chain.
+        /// The chain. If a file with the same name and `.ocsp` at its end exists, it is an OCSP
+        /// response in DER, for clients that ask for one.
         chain: PathBuf,
         /// The private key, unencrypted.
         key: PathBuf,
@@ -89,7 +91,8 @@ pub(crate) struct Credentials {
     pub(crate) chain: Vec<X509>,
     /// Certificates can have one key.
     pub(crate) key: Arc<Key>,
-    /// A digest of the bytes that the chain was read from.
+    pub(crate) staple: Option<Staple>,
+    /// A digest of the bytes that the chain and the OCSP response were read from.
     chain_id: [u8; 32],
     /// The file of the chain, for messages.
     file: Option<PathBuf>,
@@ -111,23 +114,28 @@ impl Credentials {
         match (certificate, before) {
             (Certificate::Files { chain: file, key }, _) => {
                 let (chain, key) = (read("the certificate", file)?, read("the private key", key)?);
-                Self::parse(&chain, &key, Some(file), before, known)
+                let staple = read_staple(file)?;
+                Self::parse((&chain, staple), &key, Some(file), before, known)
                     .map_err(|why| within(file, why))
             }
-            (Certificate::Pem { chain, key }, _) => Self::parse(chain, key, None, before, known),
+            (Certificate::Pem { chain, key }, _) => {
+                Self::parse((chain, None), key, None, before, known)
+            }
             (Certificate::SelfSigned(_), Some(before)) => Ok(Arc::clone(before)),
             (Certificate::SelfSigned(kind), None) => self_signed(*kind).map(Arc::new),
         }
     }
 
     fn parse(
-        chain: &[u8],
+        (chain, staple): (&[u8], Option<Zeroizing<Vec<u8>>>),
         key: &[u8],
         file: Option<&PathBuf>,
         before: Option<&Arc<Self>>,
         known: impl FnOnce(&KeyId) -> Option<Arc<Key>>,
     ) -> Result<Arc<Self>, Error> {
-        let (chain_id, key_id) = (sha256(chain), sha256(key));
+        let ids = [Some(sha256(chain)), staple.as_ref().map(|der| sha256(der))];
+        let (chain_id, key_id) =
+            (sha256(&ids.into_iter().flatten().collect::<Vec<_>>().concat()), sha256(key));
         let is_same = |it: &Self| (it.chain_id, it.key.id) == (chain_id, key_id);
         if let Some(before) = before.filter(|before| is_same(before)) {
             return Ok(Arc::clone(before));
@@ -140,7 +148,10 @@ impl Credentials {
             Some(key) => key.check(&public).map(|()| key)?,
             None => Arc::new(Key::from_pem(key, public)?),
         };
-        Ok(Arc::new(Self { chain, key, chain_id, file: file.cloned() }))
+        let staple = staple.map(|der| Staple::parse(&der, &chain)).transpose();
+        let staple =
+            staple.map_err(|why| Rejected::Certificate(format!("its OCSP response: {why}")))?;
+        Ok(Arc::new(Self { chain, key, staple, chain_id, file: file.cloned() }))
     }
 
     /// Adds the file to an error about this certificate or its key.
@@ -186,13 +197,25 @@ pub(crate) fn read_roots(pem: &[u8]) -> Result<Vec<X509>, Error> {
     Ok(roots)
 }
 
+/// Reads the OCSP response beside a chain, if there is one.
+fn read_staple(chain: &Path) -> Result<Option<Zeroizing<Vec<u8>>>, Error> {
+    let mut file = chain.as_os_str().to_owned();
+    file.push(".ocsp");
+    let file = Path::new(&file);
+    match file.symlink_metadata() {
+        Err(why) if why.kind() == ErrorKind::NotFound => Ok(None),
+        _ => read("the OCSP response", file).map(Some),
+    }
+}
+
 /// Reads a file of at most [`PEM_BYTES_MAX`].
 pub(crate) fn read(what: &'static str, path: &Path) -> Result<Zeroizing<Vec<u8>>, Error> {
     let refuse = |why| Rejected::unreadable(what, path, why);
     let file = File::open(path).map_err(refuse)?;
     let about = file.metadata().map_err(refuse)?;
-    // a pipe has no length
-    let length = if about.is_file() { about.len() } else { PEM_BYTES_MAX as u64 };
+    // pipes have no length, and neither do files of some file systems for secrets
+    let is_sized = about.is_file() && about.len() > 0;
+    let length = if is_sized { about.len() } else { PEM_BYTES_MAX as u64 };
     let max = usize::try_from(length).unwrap_or(PEM_BYTES_MAX).min(PEM_BYTES_MAX);
     // Allocated at once: a buffer that grows leaves copies of the key behind. Not longer than
     // necessary, because all of it is overwritten in the end.
@@ -204,7 +227,7 @@ pub(crate) fn read(what: &'static str, path: &Path) -> Result<Zeroizing<Vec<u8>>
         } else {
             "it became longer while it was read: try again".to_owned()
         };
-        return Err(refuse(io::Error::new(io::ErrorKind::InvalidData, why)).into());
+        return Err(refuse(io::Error::new(ErrorKind::InvalidData, why)).into());
     }
     Ok(bytes)
 }
@@ -222,7 +245,8 @@ fn self_signed(kind: KeyKind) -> Result<Credentials, Error> {
         Ok((Key::new(&key, certificate.public_key()?, kind)?, certificate))
     });
     let (key, certificate) = made.map_err(Unavailable::openssl("making a certificate"))?;
-    Ok(Credentials { chain: vec![certificate], key: Arc::new(key), chain_id: [0; 32], file: None })
+    let (chain, key) = (vec![certificate], Arc::new(key));
+    Ok(Credentials { chain, key, staple: None, chain_id: [0; 32], file: None })
 }
 
 pub(crate) fn make_key(kind: KeyKind) -> Result<PKey<Private>, ErrorStack> {

@@ -33,7 +33,6 @@ const CALLS: &[i64] = &[
     libc::SYS_shutdown,
     // files: certificates are read again, the access log is opened again
     libc::SYS_close,
-    libc::SYS_fcntl,
     libc::SYS_fstat,
     libc::SYS_lseek,
     libc::SYS_newfstatat,
@@ -97,6 +96,10 @@ const OLD_CALLS: &[i64] =
 #[cfg(not(target_arch = "x86_64"))]
 const OLD_CALLS: &[i64] = &[];
 
+/// The commands of `fcntl`. With others the kernel would send signals to other processes.
+const OF_FILES: [i32; 5] =
+    [libc::F_DUPFD_CLOEXEC, libc::F_GETFD, libc::F_GETFL, libc::F_SETFD, libc::F_SETFL];
+
 /// The bits of a socket's type that are not flags.
 const SOCKET_KIND: u64 = 0xF;
 
@@ -139,6 +142,7 @@ fn filter() -> Result<BpfProgram, BackendError> {
     };
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> =
         CALLS.iter().chain(OLD_CALLS).map(|call| (*call, Vec::new())).collect();
+    rules.insert(libc::SYS_fcntl, one_of(1, &OF_FILES.map(unsigned))?);
     let executable = SeccompCmpOp::MaskedEq(unsigned(libc::PROT_EXEC));
     rules.insert(libc::SYS_mmap, vec![only(2, executable.clone(), 0)?]);
     rules.insert(libc::SYS_mprotect, vec![only(2, executable, 0)?]);
@@ -170,6 +174,7 @@ fn unsigned(constant: i32) -> u64 {
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::os::fd::AsFd as _;
     use std::os::unix::process::parent_id;
     use std::process::Command;
     use std::thread;
@@ -186,12 +191,19 @@ mod tests {
         let own = || signal_zero(process::id(), rustix::thread::gettid().as_raw_nonzero().get());
         let parent = || signal_zero(parent_id(), parent_id().cast_signed());
         assert_ne!(parent().map_err(|why| why.raw_os_error()), Err(Some(libc::ENOSYS)));
-        let confined = thread::spawn(move || {
-            apply_filter(&filter().unwrap()).unwrap();
-            (own(), parent())
+        let socket = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let owned = || crate::ffi::own(socket.as_fd()).map_err(|why| why.raw_os_error());
+        assert_eq!(owned(), Ok(()));
+        let (own, parent, owned) = thread::scope(|scope| {
+            let confined = scope.spawn(|| {
+                apply_filter(&filter().unwrap()).unwrap();
+                assert!(socket.try_clone().is_ok());
+                (own(), parent(), owned())
+            });
+            confined.join().unwrap()
         });
-        let (own, parent) = confined.join().unwrap();
         assert!(own.is_ok(), "{own:?}");
+        assert_eq!(owned, Err(Some(libc::ENOSYS)), "the kernel would send them");
         assert_eq!(parent.map_err(|why| why.raw_os_error()), Err(Some(libc::ENOSYS)));
     }
 

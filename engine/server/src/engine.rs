@@ -82,10 +82,12 @@ impl Acceptor {
         let library = Library::new(config.engine)
             .map_err(Unavailable::openssl("loading the engine's provider"))?;
         let library = Arc::new(library);
-        let keys = Arc::new(Keys::new(&library));
+        let keys = Arc::new(Keys::new(&library, identities));
         let context = context(&library, &keys, config, identities, store, handshakes)?;
         let key = context.private_key().expect("`context` gives it a key");
-        check_engine(config, library.context(), key, identities.default().key.kind)?;
+        let default = identities.default();
+        check_engine(config, library.context(), key, default.key.kind)
+            .map_err(|why| default.name(why))?;
         let before = SignerOperations::default();
         let engine = config.engine;
         let mut this = Self { context, keys, library, engine, handshakes, before };
@@ -102,7 +104,7 @@ impl Acceptor {
     ) -> Result<(), Error> {
         self.context =
             context(&self.library, &self.keys, config, identities, store, self.handshakes)?;
-        self.keys.retain(|id| identities.has_key(id));
+        self.keys.retain(identities);
         Ok(())
     }
 
@@ -132,8 +134,7 @@ impl Acceptor {
     /// Checks a key with the connection that has its certificate.
     fn check_key(&self, config: &Config, key: &Key, ssl: &mut SslRef) -> Result<(), Error> {
         let decoded = self.library.decode(key);
-        let decoded =
-            decoded.map_err(Unavailable::openssl("reading a key into its library context"))?;
+        let decoded = decoded.map_err(|why| Rejected::Key(one_line(&why)))?;
         ssl.set_private_key(&decoded).map_err(|why| Rejected::Certificate(one_line(&why)))?;
         check_engine(config, self.library.context(), &decoded, key.kind)
     }
@@ -220,6 +221,7 @@ fn context(
         .map_err(Unavailable::openssl("reading the key into its library context"))?;
     identity(&mut context, credentials, &key)
         .map_err(Unavailable::openssl("giving TLS the certificate and key"))?;
+    staple(&mut context, identities).map_err(Unavailable::openssl("setting OCSP responses"))?;
     if identities.all().len() > 1 {
         serve_names(&mut context, keys, identities);
     } else {
@@ -249,6 +251,22 @@ fn serve_names(context: &mut SslContextBuilder, keys: &Arc<Keys>, identities: &A
             SniError::ALERT_FATAL
         })
     });
+}
+
+/// Sends the OCSP response of the certificate that a connection uses, if its client asks for one.
+fn staple(context: &mut SslContextBuilder, identities: &Arc<Identities>) -> Result<(), ErrorStack> {
+    if identities.all().iter().all(|credentials| credentials.staple.is_none()) {
+        return Ok(());
+    }
+    let identities = Arc::clone(identities);
+    context.set_status_callback(move |ssl| {
+        let name = ssl.servername(NameType::HOST_NAME).unwrap_or_default();
+        let of_name = identities.of_name(name).iter().map(|at| &identities.all()[*at]);
+        let mut used =
+            of_name.filter(|own| ssl.certificate().is_some_and(|used| *used == **own.first()));
+        let staple = used.next().and_then(|credentials| credentials.staple.as_ref()?.current());
+        staple.map(|der| ssl.set_ocsp_status(der)).transpose().map(|sent| sent.is_some())
+    })
 }
 
 /// Sets versions, suites, groups, and modes for reading and writing.
@@ -418,21 +436,22 @@ fn check_engine(
 ) -> Result<(), Error> {
     let engine = config.engine;
     let source = Source { library, query: engine.query() };
-    let doing = || Unavailable::openssl("signing with the key");
+    let fails =
+        |why: ErrorStack| Rejected::Key(format!("signing with it fails: {}", one_line(&why)));
     let expect = |provider: String| {
         if provider == engine.provider() {
             return Ok(());
         }
         Err(Error::from(Rejected::Engine { engine, key: kind.to_string(), instead: provider }))
     };
-    let signed = signer(source, key, kind.digest()).map_err(doing())?;
+    let signed = signer(source, key, kind.digest()).map_err(fails)?;
     let provider = signed.ok_or_else(|| {
         Rejected::Key("its signature is not valid: the private half is damaged".to_owned())
     })?;
     expect(provider)?;
     let rsa_kx = config.suites_of(Protocol::Tls12, &[kind]);
     if rsa_kx.iter().any(|suite| suite.is_rsa_key_exchange()) {
-        expect(decrypter(source, key).map_err(doing())?)?;
+        expect(decrypter(source, key).map_err(fails)?)?;
     }
     Ok(())
 }

@@ -5,6 +5,8 @@
 use core::ffi::{CStr, c_char, c_int, c_long, c_uchar, c_uint, c_void};
 use core::ptr;
 use std::io;
+#[cfg(test)]
+use std::os::fd::AsRawFd as _;
 use std::os::fd::{BorrowedFd, OwnedFd, RawFd};
 
 use foreign_types::{ForeignType, ForeignTypeRef};
@@ -274,6 +276,15 @@ pub(crate) fn negotiated_group(ssl: &SslRef) -> Option<c_int> {
 pub(crate) fn signal_zero(process: u32, thread: i32) -> io::Result<()> {
     // SAFETY: three numbers; signal 0 does nothing.
     let result = unsafe { libc::syscall(libc::SYS_tgkill, process.cast_signed(), thread, 0) };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Lets the kernel send signals about a socket to this process.
+#[cfg(test)]
+pub(crate) fn own(socket: BorrowedFd<'_>) -> io::Result<()> {
+    let process = std::process::id().cast_signed();
+    // SAFETY: three numbers; the descriptor is open.
+    let result = unsafe { libc::fcntl(socket.as_raw_fd(), libc::F_SETOWN, process) };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 

@@ -71,6 +71,7 @@ mod setup;
 mod shared;
 mod site;
 mod spill;
+mod staple;
 mod suite;
 mod thread_clock;
 mod tickets;

@@ -157,10 +157,9 @@ impl Running {
         if let Some(file) = &self.setup.config.ticket_keys {
             self.setup.tickets.reload(file)?;
         }
-        if is_new {
-            self.setup.identities.replace(identities);
-            self.workers.wake();
-        }
+        // also without news: a worker may have failed to use these certificates before
+        self.setup.identities.replace(identities);
+        self.workers.wake();
         Ok(())
     }
 

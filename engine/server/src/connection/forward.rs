@@ -262,8 +262,9 @@ impl<S: Transport> Connection<S> {
             self.conclude(End::Backend, cx);
             return Step::Done;
         }
-        let keep_alive =
-            forward.keep_alive && forward.request_body.is_complete() && cx.draining.is_none();
+        // after a malformed body, nobody knows where the next request begins
+        let is_read = forward.request_body.is_complete() && status != Status::BadRequest;
+        let keep_alive = forward.keep_alive && is_read && cx.draining.is_none();
         let head_only = forward.answered.method == "HEAD";
         let response = Response { head_only, ..Response::refusal(status) };
         self.begin(forward.answered, keep_alive, forward.old, response, cx)

@@ -119,7 +119,8 @@ enum At {
     End,
 }
 
-/// A piece of a chunked body without the fields of its trailer section.
+/// A piece of a chunked body without the fields of its trailer section, and without spaces after the
+/// sizes of chunks.
 enum Part<'a> {
     Data(&'a [u8]),
     /// A byte around the data.
@@ -141,19 +142,19 @@ impl Chunks {
                 self.at = if left == 0 { At::DataCr } else { At::Data { left } };
                 continue;
             }
+            // before the body can end: one that is too long has no end
+            if self.line == LINE_BYTES_MAX {
+                return Err(Malformed);
+            }
             let was_in_trailers =
                 matches!(self.at, At::Trailer | At::InName | At::InValue | At::TrailerLf);
             self.at = self.after(bytes[taken])?;
-            if !was_in_trailers || self.at == At::LastLf {
+            let is_left_out = was_in_trailers && self.at != At::LastLf;
+            if !is_left_out && !matches!(self.at, At::Blank { .. }) {
                 part(Part::Frame(bytes[taken]));
             }
             taken += 1;
-            self.line += 1;
-            match self.at {
-                At::Data { .. } => self.line = 0,
-                _ if self.line > LINE_BYTES_MAX => return Err(Malformed),
-                _ => {}
-            }
+            self.line = if matches!(self.at, At::Data { .. }) { 0 } else { self.line + 1 };
         }
         Ok(taken)
     }
@@ -235,6 +236,28 @@ mod tests {
                 assert_eq!(taken(&body[..end], 4), Ok((end, false)), "{end}");
             }
         }
+    }
+
+    #[test]
+    fn a_body_with_too_long_a_trailer_section_never_ends() {
+        let whole = LINE_BYTES_MAX as usize;
+        for (length, is_taken) in [(whole - 1, true), (whole, true), (whole + 1, false)] {
+            let [begin, end] = ["0\r\nX: ", "\r\n\r\n"];
+            let value = "x".repeat(length - begin.len() - end.len());
+            let body = format!("{begin}{value}{end}");
+            for piece in [1, 7, 100_000] {
+                let mut framing = Framing::chunked();
+                let all = body.as_bytes().chunks(piece).all(|part| framing.take(part).is_ok());
+                assert_eq!((all, framing.is_complete()), (is_taken, is_taken), "{length}");
+            }
+        }
+    }
+
+    #[test]
+    fn spaces_after_a_size_are_left_out() {
+        let mut passed = Vec::new();
+        Framing::chunked().pass(b"5 \t;a=b\r\nhello\r\n0 \r\n\r\n", &mut passed).unwrap();
+        assert_eq!(passed, b"5;a=b\r\nhello\r\n0\r\n\r\n");
     }
 
     #[test]

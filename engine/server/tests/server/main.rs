@@ -14,6 +14,7 @@ mod http2_rogue;
 mod load;
 mod many_names;
 mod names;
+mod ocsp;
 mod proxy;
 mod rig;
 mod scanners;

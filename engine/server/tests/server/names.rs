@@ -10,7 +10,7 @@ use std::thread;
 use openssl::bn::BigNumRef;
 use openssl::rsa::Rsa;
 use openssl::ssl::{Ssl, SslContext, SslMethod, SslStream, SslVerifyMode, SslVersion};
-use tollgate_server::{Certificate, Config, Engine, Running, Server};
+use tollgate_server::{Certificate, Config, Engine, Error, Running, Server};
 
 use crate::rig::{Folder, ONE_REQUEST, TIMEOUT, keys, response, run, tcp};
 
@@ -151,6 +151,47 @@ fn damaged(key: &Path) -> Vec<u8> {
     damaged.private_key_to_pem().unwrap()
 }
 
+#[track_caller]
+fn is_refused(refused: Result<(), Error>, engine: Engine) {
+    let refused = refused.unwrap_err().to_string();
+    assert!(refused.contains("second.pem: "), "{engine}: {refused}");
+    let reasons = ["its signature is not valid", "signing with it fails"];
+    assert!(reasons.iter().any(|reason| refused.contains(reason)), "{engine}: {refused}");
+}
+
+#[test]
+fn a_reload_renews_the_certificates_of_names() {
+    let folder = Folder::new();
+    let Certificate::Files { chain, key: first } =
+        certify(&folder, "second", "rsa-3072.pem", "DNS:a.example")
+    else {
+        unreachable!()
+    };
+    let key = folder.path("key.pem");
+    fs::copy(&first, &key).unwrap();
+    let running = Server::start(Config {
+        certificate: certify(&folder, "first", "rsa-2048.pem", "DNS:localhost"),
+        more_certificates: vec![Certificate::Files { chain: chain.clone(), key: key.clone() }],
+        ..Config::default()
+    })
+    .unwrap();
+    let served = || {
+        let stream = ask(&running, Some("a.example"), SslVersion::TLS1_3, RSA);
+        stream.ssl().peer_certificate().unwrap().to_pem().unwrap()
+    };
+    assert_eq!(served(), fs::read(&chain).unwrap());
+    // another certificate for the same key, then one for another key
+    for new_key in [&first, &keys().join("rsa-4096.pem")] {
+        fs::copy(new_key, &key).unwrap();
+        let before = fs::read(&chain).unwrap();
+        write_certificate(&chain, &key, "second", "DNS:a.example");
+        assert_eq!(served(), before);
+        running.reload().unwrap();
+        assert_ne!(served(), before);
+        assert_eq!(served(), fs::read(&chain).unwrap());
+    }
+}
+
 #[test]
 fn damaged_keys_are_refused_at_the_start_and_by_a_reload() {
     for engine in [Engine::OpenSsl, Engine::Tollgate] {
@@ -165,7 +206,7 @@ fn damaged_keys_are_refused_at_the_start_and_by_a_reload() {
         let second = Certificate::Files { chain, key: key.clone() };
         let config = Config {
             certificate: certify(&folder, "first", "rsa-2048.pem", "DNS:localhost"),
-            more_certificates: vec![second],
+            more_certificates: vec![second.clone()],
             engine,
             ..Config::default()
         };
@@ -173,11 +214,12 @@ fn damaged_keys_are_refused_at_the_start_and_by_a_reload() {
         fs::write(&key, damaged(&good)).unwrap();
         let starts = [Server::start(config.clone()).map(drop), Server::check(config).map(drop)];
         for refused in [running.reload()].into_iter().chain(starts) {
-            let refused = refused.unwrap_err().to_string();
-            assert!(refused.contains("second.pem: "), "{engine}: {refused}");
+            is_refused(refused, engine);
         }
         let stream = ask(&running, Some("a.example"), SslVersion::TLS1_3, RSA);
         assert_eq!(common_name(&stream), "second");
+        let as_default = Config { certificate: second, engine, ..Config::default() };
+        is_refused(Server::start(as_default).map(drop), engine);
     }
 }
 

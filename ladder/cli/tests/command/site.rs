@@ -14,17 +14,26 @@ use crate::program::{Scratch, keys, refused, run, scratch, signal};
 struct Site {
     settings: Scratch,
     chain: Scratch,
+    key: Scratch,
 }
 
 impl Site {
     fn new(name: &str, settings: &str) -> Self {
-        let (file, chain) = (scratch(&format!("{name}.toml")), scratch(&format!("{name}.pem")));
-        let key = keys().join("rsa-2048.pem");
-        let args = ["req", "-x509", "-subj", "/CN=localhost", "-out", chain.name(), "-key"];
-        assert!(Command::new("openssl").args(args).arg(&key).status().unwrap().success());
-        let certificate = format!("[[certificate]]\nchain = \"{}\"\nkey = {key:?}\n", chain.name());
-        fs::write(&file, format!("{settings}{certificate}")).unwrap();
-        Self { settings: file, chain }
+        let file = |end: &str| scratch(&format!("{name}{end}"));
+        let this = Self { settings: file(".toml"), chain: file(".pem"), key: file("-key.pem") };
+        this.certify("rsa-2048.pem");
+        let (chain, key) = (this.chain.name(), this.key.name());
+        let certificate = format!("[[certificate]]\nchain = \"{chain}\"\nkey = \"{key}\"\n");
+        fs::write(&this.settings, format!("{settings}{certificate}")).unwrap();
+        this
+    }
+
+    /// Replaces key and certificate.
+    fn certify(&self, key: &str) {
+        fs::copy(keys().join(key), &self.key).unwrap();
+        let args = ["req", "-x509", "-subj", "/CN=localhost", "-out", self.chain.name(), "-key"];
+        let made = Command::new("openssl").args(args).arg(self.key.name()).status().unwrap();
+        assert!(made.success());
     }
 }
 
@@ -247,6 +256,8 @@ fn a_site_is_confined_and_still_does_everything() {
         }
     });
     assert_eq!(get(port, "/a?secret=1", &site.chain), "ok");
+    // curl trusts only the new certificate then
+    site.certify("rsa-3072.pem");
     signal("HUP", child.id());
     let mut said = String::new();
     let mut errors = BufReader::new(child.stderr.take().unwrap());
