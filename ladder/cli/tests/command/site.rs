@@ -61,8 +61,12 @@ fn get(port: u16, path: &str, trusted: &Scratch) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-fn ends(mut child: Child, mut output: BufReader<ChildStdout>) {
+fn ends(child: Child, output: BufReader<ChildStdout>) {
     signal("TERM", child.id());
+    ended(child, output);
+}
+
+fn ended(mut child: Child, mut output: BufReader<ChildStdout>) {
     let mut report = String::new();
     output.read_to_string(&mut report).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(0), "{report}");
@@ -170,7 +174,7 @@ fn a_server_that_drains_does_not_watch_the_sockets_of_systemd() {
     let open = half.read(&mut [0]).unwrap_err();
     assert_eq!(open.kind(), std::io::ErrorKind::WouldBlock, "the server still drains");
     drop(half);
-    ends(child, output);
+    ended(child, output); // a second signal would stop it at once
 }
 
 /// Prefix of a command without the capabilities with which root may look into other processes.
