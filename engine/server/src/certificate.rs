@@ -22,6 +22,7 @@ use zeroize::Zeroizing;
 use crate::error::{Error, Rejected, Unavailable, one_line};
 use crate::key::{Key, KeyId};
 use crate::kinds::KeyKind;
+use crate::notice::Notice;
 use crate::staple::Staple;
 
 /// The longest PEM file that is read, in bytes.
@@ -92,6 +93,8 @@ pub(crate) struct Credentials {
     /// Certificates can have one key.
     pub(crate) key: Arc<Key>,
     pub(crate) staple: Option<Staple>,
+    /// Why the OCSP response beside the chain is not sent.
+    pub(crate) staple_error: Option<String>,
     /// A digest of the bytes that the chain and the OCSP response were read from.
     chain_id: [u8; 32],
     /// The file of the chain, for messages.
@@ -148,10 +151,19 @@ impl Credentials {
             Some(key) => key.check(&public).map(|()| key)?,
             None => Arc::new(Key::from_pem(key, public)?),
         };
-        let staple = staple.map(|der| Staple::parse(&der, &chain)).transpose();
-        let staple =
-            staple.map_err(|why| Rejected::Certificate(format!("its OCSP response: {why}")))?;
-        Ok(Arc::new(Self { chain, key, staple, chain_id, file: file.cloned() }))
+        // without a response clients still come; with a wrong one they do not
+        let (staple, staple_error) = match staple.map(|der| Staple::parse(&der, &chain)) {
+            None => (None, None),
+            Some(Ok(staple)) => (Some(staple), None),
+            Some(Err(why)) => (None, Some(why)),
+        };
+        Ok(Arc::new(Self { chain, key, staple, staple_error, chain_id, file: file.cloned() }))
+    }
+
+    /// Returns a notice if there is an OCSP response that is not sent.
+    pub(crate) fn notice(&self) -> Option<Notice> {
+        let chain = self.file.clone()?;
+        Some(Notice::NotStapled { chain, why: self.staple_error.clone()? })
     }
 
     /// Adds the file to an error about this certificate or its key.
@@ -246,7 +258,8 @@ fn self_signed(kind: KeyKind) -> Result<Credentials, Error> {
     });
     let (key, certificate) = made.map_err(Unavailable::openssl("making a certificate"))?;
     let (chain, key) = (vec![certificate], Arc::new(key));
-    Ok(Credentials { chain, key, staple: None, chain_id: [0; 32], file: None })
+    let staple_error = None;
+    Ok(Credentials { chain, key, staple: None, staple_error, chain_id: [0; 32], file: None })
 }
 
 pub(crate) fn make_key(kind: KeyKind) -> Result<PKey<Private>, ErrorStack> {

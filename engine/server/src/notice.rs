@@ -4,6 +4,7 @@ use core::fmt;
 use core::net::SocketAddr;
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::io::{self, Write as _};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// A problem of a running server. If not stated otherwise, each kind is reported once; counters
@@ -35,6 +36,13 @@ pub enum Notice {
     /// The access log could not be opened again; the old file stays in use. Each time is reported.
     LogNotReopened {
         /// The system's error.
+        why: String,
+    },
+    /// The OCSP response beside a chain is not sent. Each reload that reads it reports it.
+    NotStapled {
+        /// The file of the chain.
+        chain: PathBuf,
+        /// The reason.
         why: String,
     },
     /// A worker could not use new certificates, and goes on with the old ones.
@@ -99,6 +107,11 @@ impl fmt::Display for Notice {
                 f,
                 "the access log could not be opened again ({why}), so its old file stays in use: \
                  correct its path or mode, then ask again"
+            ),
+            Self::NotStapled { chain, why } => write!(
+                f,
+                "{}.ocsp is not sent ({why}): get a new response from the authority, and reload",
+                chain.display()
             ),
             Self::OldCertificates { why } => write!(
                 f,
@@ -184,9 +197,10 @@ impl Notices {
             Notice::SilentFallback { .. } => 5,
             Notice::WorkerLost { .. } => 6,
             Notice::Spill { .. } => 7,
-            Notice::Backend { .. } | Notice::LogNotReopened { .. } | Notice::Redis { .. } => {
-                return (self.notify.0)(notice);
-            }
+            Notice::Backend { .. }
+            | Notice::LogNotReopened { .. }
+            | Notice::NotStapled { .. }
+            | Notice::Redis { .. } => return (self.notify.0)(notice),
         };
         if !self.said[kind].swap(true, Ordering::Relaxed) {
             (self.notify.0)(notice);

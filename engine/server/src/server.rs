@@ -7,6 +7,7 @@ use std::sync::{Arc, mpsc};
 use std::time::Instant;
 use std::{net, thread};
 
+use crate::certificate::Credentials;
 use crate::config::Config;
 use crate::counters::Counters;
 use crate::error::{Error, Unavailable, WAIT_MAX};
@@ -157,6 +158,8 @@ impl Running {
         if let Some(file) = &self.setup.config.ticket_keys {
             self.setup.tickets.reload(file)?;
         }
+        let notices = identities.new_since(Some(&old)).filter_map(Credentials::notice);
+        notices.for_each(|notice| self.setup.shared.say(&notice));
         // also without news: a worker may have failed to use these certificates before
         self.setup.identities.replace(identities);
         self.workers.wake();

@@ -4,6 +4,7 @@
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::certificate::Credentials;
 use crate::config::Config;
 use crate::engine::{Acceptor, Handshakes};
 use crate::error::Error;
@@ -38,6 +39,7 @@ impl Setup {
         let password = file.map(password).transpose()?;
         let notices = Arc::new(Notices::new(config.notify.clone()));
         let kind = identities.default().key.kind;
+        identities.new_since(None).filter_map(Credentials::notice).for_each(|it| notices.say(&it));
         let shared = Shared::new(&config, kind, root, notices, &sessions);
         let identities = Renewable::new(identities);
         let shared = Arc::new(shared);

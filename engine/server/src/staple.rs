@@ -20,8 +20,8 @@ pub(crate) struct Staple {
 }
 
 impl Staple {
-    /// Parses a response in DER about the first certificate of a chain. Its signature is left to the
-    /// clients, and its time to [`Self::current`].
+    /// Parses a response in DER about the first certificate of a chain, which must hold now. Its
+    /// signature is left to the clients.
     pub(crate) fn parse(der: &[u8], chain: &[X509]) -> Result<Self, String> {
         let broken = |stack: ErrorStack| one_line(&stack);
         let response = OcspResponse::from_der(der).map_err(broken)?;
@@ -34,16 +34,31 @@ impl Staple {
         let [certificate, issuer, ..] = chain else {
             return Err("the chain lacks the certificate of the issuer".to_owned());
         };
-        // authorities name certificates by SHA-1, RFC 5019 §2.1.1
-        let id =
-            OcspCertId::from_cert(MessageDigest::sha1(), certificate, issuer).map_err(broken)?;
-        match response.find_status(&id).map(|found| found.status) {
-            Some(OcspCertStatus::GOOD) => {}
-            Some(OcspCertStatus::REVOKED) => return Err("the certificate is revoked".to_owned()),
+        // authorities name certificates by SHA-1, RFC 5019 §2.1.1, and newer ones by SHA-256, RFC 9654
+        let mut found = None;
+        for digest in [MessageDigest::sha1(), MessageDigest::sha256()] {
+            let id = OcspCertId::from_cert(digest, certificate, issuer).map_err(broken)?;
+            if let Some(status) = response.find_status(&id) {
+                found = Some((status.status, status.next_update().is_some(), id));
+                break;
+            }
+        }
+        let id = match found {
+            Some((OcspCertStatus::GOOD, true, id)) => id,
+            Some((OcspCertStatus::GOOD, false, _)) => {
+                return Err("it does not say until when it holds".to_owned());
+            }
+            Some((OcspCertStatus::REVOKED, ..)) => {
+                return Err("the certificate is revoked".to_owned());
+            }
             Some(_) => return Err("the authority does not know the certificate".to_owned()),
             None => return Err("it is about another certificate".to_owned()),
+        };
+        let this = Self { der: der.to_owned(), response, id };
+        if this.current().is_none() {
+            return Err("it has expired, or does not hold yet".to_owned());
         }
-        Ok(Self { der: der.to_owned(), response, id })
+        Ok(this)
     }
 
     /// Returns the response in DER if it holds at this time: clients refuse an expired one, but

@@ -30,12 +30,14 @@ pub(crate) struct CliError {
 }
 
 impl CliError {
-    /// Creates an error with this message; line feeds become spaces.
+    /// Creates an error with this message; line feeds become spaces. Other control characters, which
+    /// may come from a file, command no terminal.
     pub(crate) fn new(why: impl fmt::Display) -> Self {
         let lines = why.to_string();
         let words: Vec<&str> =
             lines.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-        Self { why: words.join(" "), is_unread: false }
+        let why = words.join(" ").replace(char::is_control, "\u{fffd}");
+        Self { why, is_unread: false }
     }
 
     /// Returns an error with this message if a check has failed.

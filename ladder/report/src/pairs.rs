@@ -33,7 +33,7 @@ fn pairs(records: &[Record]) -> Vec<(String, Vec<Pair<'_>>)> {
         record.quantity == word::SESSIONS_PER_S_RATIO
             && record.subject.parameter(word::AGAINST).is_some()
     };
-    let mut found: Vec<(String, Vec<Pair<'_>>)> = Vec::new();
+    let mut found: Vec<(Subject, Vec<Pair<'_>>)> = Vec::new();
     for subject in lookup.subjects(has_ratio) {
         let find = |quantity| lookup.find(Measured, subject, quantity, Unit::Ratio);
         let names = (subject.parameter(word::BY), subject.parameter(word::AGAINST));
@@ -42,13 +42,13 @@ fn pairs(records: &[Record]) -> Vec<(String, Vec<Pair<'_>>)> {
             continue;
         };
         let pair = Pair { by, against, rate, cpu: find(word::SERVER_CPU_RATIO) };
-        let load = load(subject);
+        let load = subject.without(&[word::BY, word::AGAINST]);
         match found.iter_mut().find(|(known, _)| *known == load) {
             Some((_, pairs)) => pairs.push(pair),
             None => found.push((load, vec![pair])),
         }
     }
-    found
+    found.into_iter().map(|(subject, pairs)| (load(&subject), pairs)).collect()
 }
 
 /// Names protocol, key, suite, group, payload and manner of a load.

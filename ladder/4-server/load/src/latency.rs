@@ -113,7 +113,8 @@ impl Latency {
         let is_ours = times.low() == Self::LOW_NS
             && times.high() == Self::HIGH_NS
             && times.sigfig() == Self::DIGITS;
-        is_ours.then_some(Self { times, above })
+        let is_counted = times.len().checked_add(above).is_some();
+        (is_ours && is_counted).then_some(Self { times, above })
     }
 
     /// Returns the underlying histogram; its values are in nanoseconds.

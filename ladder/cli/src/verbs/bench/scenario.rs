@@ -35,7 +35,13 @@ impl Rounds {
     }
 }
 
-/// Runs the rounds in blocks of two, one in each order of the servers. An invalid round ends the
+/// Returns how many rounds belong together: one in each order of the servers. An unsteady block is
+/// repeated.
+pub(in crate::verbs) const fn rounds_of_block(servers: usize) -> usize {
+    if servers > 1 { 2 } else { 1 }
+}
+
+/// Runs the rounds in blocks. An invalid round ends the
 /// rounds, because the rest could not give a figure. Returns `None` after Ctrl-C.
 pub(super) fn run(
     options: &Options,
@@ -43,7 +49,7 @@ pub(super) fn run(
     servers: &mut [Server<'_>],
     mut progress: impl FnMut(f64),
 ) -> Result<Option<Rounds>, CliError> {
-    let turns = if servers.len() > 1 { 2 } else { 1 };
+    let turns = u32::try_from(rounds_of_block(servers.len())).unwrap_or(1);
     let outcomes = servers.iter().map(|_| Vec::new()).collect();
     let mut rounds = Rounds { outcomes, repeated: 0, broken: None };
     let share = f64::from(turns) / f64::from(options.rounds);

@@ -58,6 +58,7 @@ pub(super) fn run(options: &Options) -> Result<ExitCode, CliError> {
     progress::plan(SIZES.len() * REQUESTS.len(), seconds);
     let servers = start(&bench, options)?;
     let (mut verdicts, mut loads, mut is_valid) = (String::new(), Vec::new(), true);
+    let mut plain_alone = f64::NAN;
     let all = SIZES.iter().flat_map(|&bytes| REQUESTS.map(|requests| (bytes, requests)));
     for (place, (bytes, requests)) in all.enumerate() {
         let label = table::label(bytes, requests);
@@ -84,7 +85,13 @@ pub(super) fn run(options: &Options) -> Result<ExitCode, CliError> {
             continue;
         };
         let known = |server| predicted.of(server, bytes);
-        loads.push(rows((bytes, requests), &cpu, &rates, SERVERS.map(known)));
+        let plain = median(&cpu[0]);
+        // of the same size, and one request on a connection
+        if requests == REQUESTS[0] {
+            plain_alone = plain;
+        }
+        let further = plain - plain_alone;
+        loads.push(rows((bytes, requests, further), &cpu, &rates, SERVERS.map(known)));
     }
     drop(progress);
     if let Some(file) = &options.svg {
@@ -193,28 +200,31 @@ impl Predicted {
     }
 }
 
-/// Returns the rows of a load. Each further request costs what it costs without TLS, and the
-/// encryption of its response.
+fn median(all: &[f64]) -> f64 {
+    median_estimate(all).map_or(f64::NAN, |all| all.point())
+}
+
+/// Returns the rows of a load. Requests after the first cost what they cost without TLS, `further`,
+/// and the encryption of their responses.
 fn rows(
-    (bytes, requests): (u64, u32),
+    (bytes, requests, further): (u64, u32, f64),
     cpu: &[Vec<f64>],
     rates: &[Estimate],
     predicted: [Option<Secure>; 2],
 ) -> Load {
-    let median = |all: &[f64]| median_estimate(all).map_or(f64::NAN, |all| all.point());
     let plain = median(&cpu[0]);
-    let further = f64::from(requests - 1);
+    let encrypted = f64::from(requests - 1);
     let side = |place: usize, (server, share): (usize, f64)| {
         let ratios: Vec<f64> =
             cpu[place].iter().zip(&cpu[0]).map(|(own, plain)| own / plain).collect();
         let of = |secure: Secure| {
-            let one = secure.total + further * (plain / f64::from(requests) + secure.records);
+            let one = secure.total + further + encrypted * secure.records;
             share * one / plain + 1.0 - share
         };
         Some(Side {
             per_s: rates[place],
             slowdown: median_estimate(&ratios)?,
-            predicted: predicted[server].map(of),
+            predicted: predicted[server].map(of).filter(|ratio| ratio.is_finite()),
         })
     };
     let turns = turns();

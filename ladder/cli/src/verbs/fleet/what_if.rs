@@ -91,10 +91,7 @@ pub(super) fn run(options: &WhatIf) -> Result<ExitCode, CliError> {
                 });
                 records.push(found.record);
             }
-            Err(error @ (Error::NoPrediction { .. } | Error::NoClock { .. })) => {
-                refused.push((from.subject.clone(), error));
-            }
-            Err(error) => return Err(error.into()),
+            Err(error) => refused.push((from.subject.clone(), error)),
         }
     }
     if records.is_empty() {

@@ -12,6 +12,7 @@ use tollgate_session::measured_total;
 
 use super::bundle::OUTCOME;
 use crate::error::CliError;
+use crate::verbs::bench::scenario::rounds_of_block;
 
 /// The largest relative difference of two computations of a figure. Numbers in JSON can differ in the
 /// last bit.
@@ -52,7 +53,7 @@ struct Scenario {
 struct Run {
     server: String,
     number: usize,
-    verdict: String,
+    verdict: Verdict,
     sustained_s: Option<f64>,
     server_cores: Option<f64>,
     client_cpu: Option<ClientCpu>,
@@ -65,6 +66,14 @@ struct Run {
     client_cpu_ns_per_session: Option<f64>,
 }
 
+#[derive(PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+enum Verdict {
+    Valid,
+    Unconfirmed,
+    Invalid,
+}
+
 #[derive(Deserialize)]
 struct ClientCpu {
     cores: f64,
@@ -75,6 +84,13 @@ struct Counts {
     transactions: u64,
     confirmed: u64,
     responses: u64,
+    gave_up: Vec<GaveUp>,
+}
+
+/// Transactions whose client's patience ended.
+#[derive(Deserialize)]
+struct GaveUp {
+    count: u64,
 }
 
 #[derive(Deserialize)]
@@ -118,7 +134,7 @@ pub(super) fn check(text: &str) -> Result<Vec<Figure>, CliError> {
 
 impl Run {
     fn is_valid(&self) -> bool {
-        self.verdict != "INVALID"
+        self.verdict != Verdict::Invalid
     }
 
     fn rate(&self) -> Option<f64> {
@@ -160,12 +176,19 @@ impl Run {
         if self.sustain.transactions > self.whole.transactions {
             bail!("more transactions in a part of the run than in the whole");
         }
-        if self.verdict == "VALID" {
+        if self.whole.transactions > self.whole.confirmed.max(self.whole.responses) {
+            bail!("more transactions than handshakes and responses");
+        }
+        if self.verdict == Verdict::Valid {
             let log =
                 self.server_log.as_ref().ok_or_else(|| error!("VALID without a server's log"))?;
             let (client, log) =
                 ([self.whole.confirmed, self.whole.responses], [log.handshakes, log.responses]);
-            if client != log {
+            // the server may still have served clients that gave up
+            let gave_up =
+                self.whole.gave_up.iter().fold(0, |sum: u64, it| sum.saturating_add(it.count));
+            let is_off = |(client, log): (u64, u64)| log < client || log - client > gave_up;
+            if client.into_iter().zip(log).any(is_off) {
                 bail!(
                     "VALID, but the client has {} handshakes and {} responses, the log {} and {}",
                     client[0],
@@ -190,11 +213,11 @@ impl Run {
 impl Scenario {
     /// Returns the runs of a server that count, by number.
     ///
-    /// Servers take turns in blocks in which each has as many runs as there are servers. A block with
-    /// an invalid run was repeated, because a scenario with figures has no other invalid runs.
+    /// A block with an invalid run was repeated, because a scenario with figures has no other invalid
+    /// runs.
     fn runs_of(&self, by: &str) -> Vec<&Run> {
         let servers: BTreeSet<&str> = self.runs.iter().map(|run| run.server.as_str()).collect();
-        let block = |run: &Run| run.number.saturating_sub(1) / servers.len().max(1);
+        let block = |run: &Run| run.number.saturating_sub(1) / rounds_of_block(servers.len());
         let repeated: BTreeSet<usize> =
             self.runs.iter().filter(|run| !run.is_valid()).map(block).collect();
         let counts = |run: &&Run| run.server == by && !repeated.contains(&block(run));
@@ -249,14 +272,15 @@ impl Scenario {
         if record.quantity == word::CYCLES_PER_SESSION {
             return of_cycles(record, all);
         }
-        let runs = parameter(word::BY).map(|by| self.runs_of(by)).unwrap_or_default();
-        if runs.is_empty() {
-            return Ok(None);
-        }
+        let runs_of = |name: Option<&str>| {
+            let runs = name.map(|name| self.runs_of(name)).filter(|runs| !runs.is_empty());
+            runs.ok_or_else(|| error!("{OUTCOME}: {}: the figure of no run", record.subject))
+        };
+        let runs = runs_of(parameter(word::BY))?;
         let values: Option<Vec<f64>> = match parameter(word::AGAINST) {
             None => runs.iter().map(|run| of_run(run, record.quantity)).collect(),
             Some(against) => {
-                let others = self.runs_of(against);
+                let others = runs_of(Some(against))?;
                 let pairs = runs.iter().zip(&others);
                 pairs.map(|(run, other)| ratio(run, other, record.quantity)).collect()
             }
@@ -322,7 +346,7 @@ fn is_equal(own: &Estimate, stated: &Estimate) -> bool {
 }
 
 fn is_close(x: f64, y: f64) -> bool {
-    (x - y).abs() <= ROUNDING * x.abs().max(y.abs())
+    x.is_finite() && y.is_finite() && (x - y).abs() <= ROUNDING * x.abs().max(y.abs())
 }
 
 #[allow(clippy::cast_precision_loss, reason = "counts and nanoseconds of a run are far below 2^52")]

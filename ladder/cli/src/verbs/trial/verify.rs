@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use tollgate_record::{Quantity, Record};
+use tollgate_record::Record;
 use tollgate_report::{heading, server, text::wrapped};
 use tollgate_rsa::PublicKey;
 
@@ -18,7 +18,8 @@ use crate::output::Output;
 
 /// What no signature and no arithmetic shows.
 const BEYOND: &str = "not checked, because no file can show it: that the counts, CPU times and \
-                      histograms were measured and not invented, and that hardware, software and \
+                      histograms were measured and not invented, that they are those of the keys, \
+                      protocols and payloads that the figures name, and that hardware, software and \
                       tuning were as disclosed; repeat the trial to know";
 
 pub(super) fn run(options: &Verify) -> Result<ExitCode, CliError> {
@@ -75,13 +76,11 @@ fn arithmetic_lines(figures: &[Figure]) -> String {
         (Check::ValueOnly, "only the value follows from the raw samples"),
         (Check::NoSamples, "not checked, because the files do not have their samples"),
     ] {
-        let mut names: Vec<Quantity> = of(check).map(|figure| figure.record.quantity).collect();
-        names.sort_unstable();
-        names.dedup();
+        let name =
+            |Figure { record, .. }: &Figure| format!("{} {}", record.subject, record.quantity);
+        let names: Vec<String> = of(check).map(name).collect();
         if !names.is_empty() {
-            let count = of(check).count();
-            let names: Vec<String> = names.iter().map(ToString::to_string).collect();
-            text += &wrapped(&format!("{why}: {count} ({})", names.join(", ")));
+            text += &wrapped(&format!("{why}: {} ({})", names.len(), names.join(", ")));
         }
     }
     text
