@@ -107,7 +107,7 @@ impl Plane {
         let (middle_x, middle_y) = (middle(x), middle(y));
         let upper = || self.points().filter(|point| point.1 > middle_y);
         let right = upper().filter(|point| point.0 > middle_x).count();
-        if 2 * right > upper().count() {
+        if 2 * right >= upper().count() {
             SeriesLabelPosition::UpperLeft
         } else {
             SeriesLabelPosition::UpperRight

@@ -13,14 +13,14 @@ use crate::text::wrapped;
 const GAIN_OF_2000: f64 = 1.4;
 
 const COLUMNS: [Column; 8] = fitting([
-    Column::words("share of TLS", 12),
+    Column::words("TLS", 5),
     Column::figures("OpenSSL", 7),
     Column::figures("pred.", 5),
-    Column::figures("slowdown", 16),
+    Column::figures("slowdown", 18),
     Column::figures("Tollgate", 8),
     Column::figures("pred.", 5),
-    Column::figures("slowdown", 16),
-    Column::figures("gain", 16),
+    Column::figures("slowdown", 18),
+    Column::figures("gain", 18),
 ]);
 
 /// Kinds of connections of one size and number of requests.
@@ -48,8 +48,8 @@ pub struct Row {
 /// A server at one share.
 #[derive(Clone, Debug)]
 pub struct Side {
-    /// Requests per second.
-    pub per_s: Estimate,
+    /// Requests per second of a core that does nothing else.
+    pub per_s: f64,
     /// CPU time divided by that without TLS.
     pub slowdown: Estimate,
     /// The slowdown as rung 3 predicts it.
@@ -75,10 +75,11 @@ pub fn table(loads: &[Load]) -> String {
         let table = Table { columns: COLUMNS.into(), rows, notes: Vec::new() };
         format!("{}:\n{}{sentence}\n", label(load.bytes, load.requests), table.text())
     };
-    let note = "OpenSSL, Tollgate: requests per second of nginx with this RSA; slowdown: CPU time of \
-                a connection, divided by that without TLS in the same round, median and 95 % \
-                interval; pred.: the slowdown as rung 3 predicts it, with the measured time without \
-                TLS; gain: CPU time with OpenSSL, divided by that with Tollgate";
+    let note = "OpenSSL, Tollgate: requests per second of a core that does nothing else, by the CPU \
+                time of nginx with this RSA; slowdown: CPU time of a connection, divided by that \
+                without TLS in the same round, median and 95 % interval; pred.: the slowdown as rung \
+                3 predicts it, with the measured time without TLS; gain: CPU time with OpenSSL, \
+                divided by that with Tollgate";
     loads.iter().map(of).collect::<String>() + &wrapped(note)
 }
 
@@ -92,7 +93,7 @@ fn cells(side: Option<&Side>) -> Vec<String> {
     let Some(side) = side else { return vec![String::new(); 3] };
     let predicted =
         side.predicted.map_or_else(|| MISSING.to_owned(), |ratio| format!("{ratio:.2}"));
-    vec![number(side.per_s.point(), Unit::PerSecond), predicted, ratio(&side.slowdown)]
+    vec![number(side.per_s, Unit::PerSecond), predicted, ratio(&side.slowdown)]
 }
 
 impl Load {
@@ -121,7 +122,7 @@ mod tests {
 
     fn load(without: f64, with: f64) -> Load {
         let side = |slowdown: f64| Side {
-            per_s: Estimate::exact(1000.0).unwrap(),
+            per_s: 1000.0,
             slowdown: Estimate::exact(slowdown).unwrap(),
             predicted: Some(slowdown * 1.1),
         };

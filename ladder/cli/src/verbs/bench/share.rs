@@ -7,9 +7,9 @@ use std::fs;
 use std::process::ExitCode;
 
 use tollgate_bench::median_estimate;
-use tollgate_load::{Naming, Outcome, Plan, Verdict};
+use tollgate_load::{Limits, Naming, Outcome, Plan, Verdict};
 use tollgate_record::vocabulary as word;
-use tollgate_record::{Estimate, Kind, Record};
+use tollgate_record::{Kind, Record};
 use tollgate_report::points::{Plane, Series, planes};
 use tollgate_report::share::{self as table, Load, Row, Side};
 use tollgate_server::{Certificate, KeyKind};
@@ -71,7 +71,6 @@ pub(super) fn run(options: &Options) -> Result<ExitCode, CliError> {
         let repeated = rounds.iter().map(|measured| measured.repeated).sum();
         let outcomes: Vec<Vec<Outcome>> = rounds.into_iter().map(|of| of.outcomes).collect();
         let cpu = outcomes.iter().map(|of| cpu(of)).collect::<Option<Vec<_>>>();
-        let rates = outcomes.iter().map(|of| rate(of, requests)).collect::<Option<Vec<_>>>();
         let naming =
             |&(server, _): &(usize, f64)| Naming::new(options.key.to_string(), SERVERS[server]);
         let names: Vec<Naming> = turns().iter().map(naming).collect();
@@ -79,8 +78,7 @@ pub(super) fn run(options: &Options) -> Result<ExitCode, CliError> {
         let scenario = Scenario::apart(label, of, &names, &context(&own, &run.host))?;
         run.output.records(&scenario.records)?;
         verdicts += &scenario.judgement();
-        let figures = cpu.zip(rates).filter(|_| scenario.verdict() != Verdict::Invalid);
-        let Some((cpu, rates)) = figures else {
+        let Some(cpu) = cpu.filter(|_| scenario.verdict() != Verdict::Invalid) else {
             is_valid = false;
             continue;
         };
@@ -91,7 +89,7 @@ pub(super) fn run(options: &Options) -> Result<ExitCode, CliError> {
             plain_alone = plain;
         }
         let further = plain - plain_alone;
-        loads.push(rows((bytes, requests, further), &cpu, &rates, SERVERS.map(known)));
+        loads.push(rows((bytes, requests, further), &cpu, SERVERS.map(known)));
     }
     drop(progress);
     if let Some(file) = &options.svg {
@@ -125,6 +123,9 @@ fn start(bench: &Bench, options: &Options) -> Result<[Running; 2], CliError> {
 
 fn measure(bench: &Bench, servers: &[Running; 2]) -> Result<Vec<Measured>, CliError> {
     let base = plan::plans(bench)?.remove(0);
+    // without TLS a short connection costs nginx less than the client; the figures are CPU times
+    let limits = Limits { client_cpu: 1.0, ..base.limits };
+    let base = Plan { limits, ..base };
     let turns = turns();
     let of_share = |&(_, share): &(usize, f64)| Plan { plain_share: 1.0 - share, ..base.clone() };
     let plans: Vec<Plan> = turns.iter().map(of_share).collect();
@@ -138,11 +139,6 @@ fn measure(bench: &Bench, servers: &[Running; 2]) -> Result<Vec<Measured>, CliEr
 /// Returns the CPU time of a connection in each round, in nanoseconds; `None` if a run is invalid.
 fn cpu(outcomes: &[Outcome]) -> Option<Vec<f64>> {
     outcomes.iter().map(Outcome::server_cpu_ns_per_session).collect()
-}
-
-fn rate(outcomes: &[Outcome], requests: u32) -> Option<Estimate> {
-    let of = |outcome: &Outcome| Some(outcome.sessions_per_s()? * f64::from(requests));
-    median_estimate(&outcomes.iter().map(of).collect::<Option<Vec<f64>>>()?)
 }
 
 /// What rung 3 knows of one connection with one request, in nanoseconds.
@@ -209,7 +205,6 @@ fn median(all: &[f64]) -> f64 {
 fn rows(
     (bytes, requests, further): (u64, u32, f64),
     cpu: &[Vec<f64>],
-    rates: &[Estimate],
     predicted: [Option<Secure>; 2],
 ) -> Load {
     let plain = median(&cpu[0]);
@@ -222,7 +217,7 @@ fn rows(
             share * one / plain + 1.0 - share
         };
         Some(Side {
-            per_s: rates[place],
+            per_s: 1e9 * f64::from(requests) / median(&cpu[place]),
             slowdown: median_estimate(&ratios)?,
             predicted: predicted[server].map(of).filter(|ratio| ratio.is_finite()),
         })
