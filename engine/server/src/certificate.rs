@@ -92,9 +92,8 @@ pub(crate) struct Credentials {
     pub(crate) chain: Vec<X509>,
     /// Certificates can have one key.
     pub(crate) key: Arc<Key>,
-    pub(crate) staple: Option<Staple>,
-    /// Why the OCSP response beside the chain is not sent.
-    pub(crate) staple_error: Option<String>,
+    /// The OCSP response beside the chain, or why it is not sent.
+    staple: Option<Result<Staple, String>>,
     /// A digest of the bytes that the chain and the OCSP response were read from.
     chain_id: [u8; 32],
     /// The file of the chain, for messages.
@@ -152,18 +151,19 @@ impl Credentials {
             None => Arc::new(Key::from_pem(key, public)?),
         };
         // without a response clients still come; with a wrong one they do not
-        let (staple, staple_error) = match staple.map(|der| Staple::parse(&der, &chain)) {
-            None => (None, None),
-            Some(Ok(staple)) => (Some(staple), None),
-            Some(Err(why)) => (None, Some(why)),
-        };
-        Ok(Arc::new(Self { chain, key, staple, staple_error, chain_id, file: file.cloned() }))
+        let staple = staple.map(|der| Staple::parse(&der, &chain));
+        Ok(Arc::new(Self { chain, key, staple, chain_id, file: file.cloned() }))
     }
 
     /// Returns a notice if there is an OCSP response that is not sent.
     pub(crate) fn notice(&self) -> Option<Notice> {
-        let chain = self.file.clone()?;
-        Some(Notice::NotStapled { chain, why: self.staple_error.clone()? })
+        let (chain, why) = (self.file.clone()?, self.staple.as_ref()?.as_ref().err()?.clone());
+        Some(Notice::NotStapled { chain, why })
+    }
+
+    /// Returns the OCSP response to send.
+    pub(crate) fn staple(&self) -> Option<&Staple> {
+        self.staple.as_ref()?.as_ref().ok()
     }
 
     /// Adds the file to an error about this certificate or its key.
@@ -258,8 +258,7 @@ fn self_signed(kind: KeyKind) -> Result<Credentials, Error> {
     });
     let (key, certificate) = made.map_err(Unavailable::openssl("making a certificate"))?;
     let (chain, key) = (vec![certificate], Arc::new(key));
-    let staple_error = None;
-    Ok(Credentials { chain, key, staple: None, staple_error, chain_id: [0; 32], file: None })
+    Ok(Credentials { chain, key, staple: None, chain_id: [0; 32], file: None })
 }
 
 pub(crate) fn make_key(kind: KeyKind) -> Result<PKey<Private>, ErrorStack> {

@@ -255,7 +255,7 @@ fn serve_names(context: &mut SslContextBuilder, keys: &Arc<Keys>, identities: &A
 
 /// Sends the OCSP response of the certificate that a connection uses, if its client asks for one.
 fn staple(context: &mut SslContextBuilder, identities: &Arc<Identities>) -> Result<(), ErrorStack> {
-    if identities.all().iter().all(|credentials| credentials.staple.is_none()) {
+    if identities.all().iter().all(|credentials| credentials.staple().is_none()) {
         return Ok(());
     }
     let identities = Arc::clone(identities);
@@ -264,7 +264,7 @@ fn staple(context: &mut SslContextBuilder, identities: &Arc<Identities>) -> Resu
         let of_name = identities.of_name(name).iter().map(|at| &identities.all()[*at]);
         let mut used =
             of_name.filter(|own| ssl.certificate().is_some_and(|used| *used == **own.first()));
-        let staple = used.next().and_then(|credentials| credentials.staple.as_ref()?.current());
+        let staple = used.next().and_then(|credentials| credentials.staple()?.current());
         staple.map(|der| ssl.set_ocsp_status(der)).transpose().map(|sent| sent.is_some())
     })
 }

@@ -70,9 +70,9 @@ impl Terms {
         self
     }
 
-    /// Returns the sum, times a factor.
-    pub(crate) fn sum(&self, factor: f64) -> Result<Estimate, Error> {
-        sum(self.terms.iter(), factor)
+    /// Returns the sum.
+    pub(crate) fn sum(&self) -> Result<Estimate, Error> {
+        sum(self.terms.iter())
     }
 
     /// Returns the sum of `base` and these terms.
@@ -80,7 +80,7 @@ impl Terms {
         if self.terms.is_empty() {
             return Ok(base);
         }
-        let inputs = [(base, Slope::Rising), (self.sum(1.0)?, Slope::Rising)];
+        let inputs = [(base, Slope::Rising), (self.sum()?, Slope::Rising)];
         propagate(inputs, |[base, change]| Ok(base + change))
     }
 
@@ -94,7 +94,7 @@ impl Terms {
         }
         let of = |part: &str| {
             let terms = self.terms.iter().filter(|term| term.part == part);
-            Ok((part.to_owned(), sum(terms, 1.0)?))
+            Ok((part.to_owned(), sum(terms)?))
         };
         parts.into_iter().map(of).collect()
     }
@@ -150,11 +150,10 @@ impl Terms {
 }
 
 /// Returns the weighted sum of terms.
-fn sum<'a>(terms: impl Iterator<Item = &'a Term>, factor: f64) -> Result<Estimate, Error> {
+fn sum<'a>(terms: impl Iterator<Item = &'a Term>) -> Result<Estimate, Error> {
     let (mut point, mut low, mut high, mut samples) = (0.0, 0.0, 0.0, u64::MAX);
     for term in terms {
-        let weight = factor * term.weight;
-        let scaled = term.ns.scaled(weight)?;
+        let scaled = term.ns.scaled(term.weight)?;
         point += scaled.point();
         low += scaled.interval().0;
         high += scaled.interval().1;

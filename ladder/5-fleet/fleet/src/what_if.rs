@@ -101,11 +101,8 @@ pub fn what_if(
     if there.is_some() {
         let [here, other] = [known, place].map(|records| Terms::of(records, &from.subject));
         let (here, other) = (here?, other?);
-        let inputs = [
-            (base, Slope::Rising),
-            (other.sum(1.0)?, Slope::Rising),
-            (here.sum(1.0)?, Slope::Falling),
-        ];
+        let inputs =
+            [(base, Slope::Rising), (other.sum()?, Slope::Rising), (here.sum()?, Slope::Falling)];
         base = propagate(inputs, |[ns, other, here]| Ok(ns * other / here))?;
         machine = other.machine(machine);
         sources.extend(other.sources().chain(here.sources()));

@@ -21,9 +21,9 @@ const WORKERS_MAX: u32 = 1 << 16;
 /// let stage = Stage { work_ns: 1.0, after_ns: Some(1.0) };
 /// let server = EventLoop::new(1, vec![stage], vec![10.0, 12.0], vec![0.0], 0.0)?;
 /// // The first session is alone. The others come meanwhile; the second of them completes the batch.
-/// let times = server.responses([0.0, 5.0, 6.0].map(Nanos::new), 1);
-/// assert_eq!(times, [12.0, 23.0, 21.0]);
-/// assert_eq!(server.run([0.0, 5.0, 6.0].map(Nanos::new), 1).operations_per_batch(), Some(1.5));
+/// let run = server.run([0.0, 5.0, 6.0].map(Nanos::new), 1);
+/// assert_eq!(run.responses, [12.0, 23.0, 21.0]);
+/// assert_eq!(run.operations_per_batch(), Some(1.5));
 /// # Ok::<(), tollgate_fleet::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
@@ -95,12 +95,6 @@ impl EventLoop {
             Error::not_negative("a time of a stage in ns", ns)?;
         }
         Ok(Self { workers, stages, batch_ns, outside_ns, wake_ns })
-    }
-
-    /// Returns the response time of each session in nanoseconds, as [`run`](Self::run) does.
-    #[must_use]
-    pub fn responses(&self, arrivals: impl IntoIterator<Item = Nanos>, seed: u64) -> Vec<f64> {
-        self.run(arrivals, seed).responses
     }
 
     /// Simulates a run. `arrivals` are times from 0 on, in increasing order. The seed determines the

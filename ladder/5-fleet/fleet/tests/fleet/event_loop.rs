@@ -144,11 +144,11 @@ fn workers_wake_up_and_share_no_session() {
     let stages = vec![signs(3.0, 4.0), Stage { work_ns: 5.0, after_ns: None }];
     let server = EventLoop::new(2, stages, vec![10.0], vec![200.0], 7.0).unwrap();
     let apart = (0..100).map(|n| Nanos::new(1e4 * f64::from(n)));
-    let times = server.responses(apart, 1);
+    let times = server.run(apart, 1).responses;
     // accepting takes less than the 100 ns outside before the first stage
     assert!(times.iter().all(|time| (time - (200.0 + 22.0 + 2.0 * 7.0)).abs() < 1e-6), "{times:?}");
     let busy = EventLoop::new(2, vec![signs(0.0, 0.0)], vec![BATCH_NS], vec![0.0], 0.0).unwrap();
-    let times = busy.responses(poisson(1.6, 200_000), 1);
+    let times = busy.run(poisson(1.6, 200_000), 1).responses;
     // two workers, each M/D/1 at 80 %
     assert!((mean(&times) / BATCH_NS / 3.0 - 1.0).abs() < 0.05, "{}", mean(&times));
 }

@@ -33,12 +33,11 @@ pub(super) fn read(
     if (sum - 1.0).abs() > 1e-9 {
         bail!("the shares of --mix add up to {sum}: give shares that add up to 1");
     }
+    let read = files.chunks(1).map(shelf::read).collect::<Result<Vec<_>, _>>()?;
     // records of different machines are refused
-    sessions::sessions(&shelf::read(files)?, host)?;
-    let mut kinds = Vec::new();
-    for file in files {
-        kinds.push(sessions::sessions(&shelf::read(core::slice::from_ref(file))?, host)?);
-    }
+    sessions::sessions(&read.concat(), host)?;
+    let kinds = read.iter().map(|records| sessions::sessions(records, host));
+    let kinds = kinds.collect::<Result<Vec<_>, _>>()?;
     let engines = distinct(kinds.iter().flatten().map(|one| one.by.clone()));
     let mut mixed = Vec::new();
     for by in engines {
