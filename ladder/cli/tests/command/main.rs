@@ -9,6 +9,7 @@ mod consent;
 mod files;
 mod fleet;
 mod key;
+mod kinds;
 mod ladder;
 mod measuring;
 mod outputs;

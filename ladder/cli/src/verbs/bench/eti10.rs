@@ -12,7 +12,7 @@ use tollgate_record::vocabulary as word;
 use tollgate_record::{Record, Unit};
 use tollgate_report::eti10::{self as table, Step as Row};
 use tollgate_server::{Certificate, KeyKind};
-use tollgate_stock_servers::{Product, Running, Settings, module};
+use tollgate_stock_servers::{Product, Running, Settings};
 
 use super::options::sub_verbs::Eti10 as Options;
 use super::profile::Profiler;
@@ -147,10 +147,7 @@ fn request(options: &Options) -> Bench {
 /// size.
 fn start(bench: &Bench) -> Result<Vec<Running>, CliError> {
     let certificate = Certificate::SelfSigned(KeyKind::OF_2001).to_pem()?;
-    let module = match &bench.module {
-        Some(module) => module.clone(),
-        None => module().map_err(|error| error!("{error}: --module FILE"))?,
-    };
+    let module = super::servers::provider(bench.module.as_deref())?;
     let start = |step: &Step| {
         let settings = Settings {
             module: (step.by == TOLLGATE).then(|| module.clone()),

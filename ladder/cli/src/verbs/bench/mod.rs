@@ -48,17 +48,12 @@ use watch::Watch;
 
 /// Measures and prints: verdicts first, then the figures unless they are invalid.
 pub(crate) fn run(command: &BenchCommand) -> Result<ExitCode, CliError> {
-    if let Some(SubVerb::Eti10(options)) = &command.verb {
-        return eti10::run(options);
-    }
-    if let Some(SubVerb::Proxy(options)) = &command.verb {
-        return proxy::run(options);
-    }
-    if let Some(SubVerb::Share(options)) = &command.verb {
-        return share::run(options);
-    }
-    if let Some(SubVerb::Sessions(options)) = &command.verb {
-        return sessions::run(options);
+    match &command.verb {
+        Some(SubVerb::Eti10(options)) => return eti10::run(options),
+        Some(SubVerb::Proxy(options)) => return proxy::run(options),
+        Some(SubVerb::Sessions(options)) => return sessions::run(options),
+        Some(SubVerb::Share { servers, svg }) => return share::run(servers, svg.as_deref()),
+        _ => {}
     }
     let (options, undone) = &workload::applied(&command.request()?)?;
     let options = &external::applied(options)?;

@@ -13,9 +13,9 @@ use tollgate_bench::median_estimate;
 use tollgate_load::{Naming, Outcome, Plan, Verdict};
 use tollgate_report::proxy::{self as table, Proxy as Row};
 use tollgate_server::Certificate;
-use tollgate_stock_servers::{Product, Running, Settings, module};
+use tollgate_stock_servers::{Product, Running, Settings};
 
-use super::options::sub_verbs::Proxy as Options;
+use super::options::sub_verbs::WithProvider as Options;
 use super::scenario::{Rounds, Scenario};
 use super::turns::{self, Measured};
 use super::{context, plan, report};
@@ -120,10 +120,7 @@ fn request(options: &Options, requests_per_connection: f64) -> Bench {
 /// Starts the back end and the proxies. All proxies use the same key.
 fn start(bench: &Bench, options: &Options) -> Result<(Running, Vec<Running>), CliError> {
     let certificate = Certificate::SelfSigned(options.key).to_pem()?;
-    let module = match &options.module {
-        Some(module) => module.clone(),
-        None => module().map_err(|error| error!("{error}: --module FILE"))?,
-    };
+    let module = super::servers::provider(options.module.as_deref())?;
     let backend = Product::Nginx.start(&Settings {
         bodies: vec![bench.bytes],
         cores: plan::client_cores(bench),

@@ -2,7 +2,7 @@
 //! server that is already running.
 
 use core::time::Duration;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
@@ -264,13 +264,16 @@ fn rustls(options: &Options, key: KeyKind) -> Result<Named, CliError> {
     asked(options, SIGNERS).into_iter().map(start).collect()
 }
 
+/// Returns the provider module: the given one, or the one built with this program.
+pub(in crate::verbs) fn provider(given: Option<&Path>) -> Result<PathBuf, CliError> {
+    let built = || module().map_err(|error| error!("{error}: --module FILE"));
+    given.map_or_else(built, |file| Ok(file.to_owned()))
+}
+
 /// Starts the installed server without the provider and with it. Both servers use the same key.
 fn stock(options: &Options, product: Product, key: KeyKind) -> Result<Named, CliError> {
-    let module = match &options.module {
-        _ if !options.has(EngineKind::Tollgate) => None,
-        Some(module) => Some(module.clone()),
-        None => Some(module().map_err(|error| error!("{error}: --module FILE"))?),
-    };
+    let has_module = options.has(EngineKind::Tollgate);
+    let module = has_module.then(|| provider(options.module.as_deref())).transpose()?;
     let without = Settings {
         bodies: plan::bodies(options)?,
         cores: plan::server_cores(options),

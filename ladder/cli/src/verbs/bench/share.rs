@@ -4,18 +4,19 @@
 //! baseline of each load is a run without TLS. Rung 3 predicts each run before it is measured.
 
 use std::fs;
+use std::path::Path;
 use std::process::ExitCode;
 
 use tollgate_bench::median_estimate;
 use tollgate_load::{Limits, Naming, Outcome, Plan, Verdict};
 use tollgate_record::vocabulary as word;
-use tollgate_record::{Kind, Record};
+use tollgate_record::{Estimate, Kind, Record};
 use tollgate_report::points::{Plane, Series, planes};
 use tollgate_report::share::{self as table, Load, Row, Side};
-use tollgate_server::{Certificate, KeyKind};
-use tollgate_stock_servers::{Product, Running, Settings, module};
+use tollgate_server::Certificate;
+use tollgate_stock_servers::{Product, Running, Settings};
 
-use super::options::sub_verbs::Share as Options;
+use super::options::sub_verbs::WithProvider as Options;
 use super::scenario::{Rounds, Scenario};
 use super::turns::{self, Measured};
 use super::{context, plan, report};
@@ -49,7 +50,7 @@ fn turns() -> Vec<(usize, f64)> {
 }
 
 /// Predicts and measures each load, and prints a table.
-pub(super) fn run(options: &Options) -> Result<ExitCode, CliError> {
+pub(super) fn run(options: &Options, svg: Option<&Path>) -> Result<ExitCode, CliError> {
     let mut run = Run::measuring(options.turns.written.json.as_deref())?;
     let bench = turns::request(&options.turns, options.key);
     let predicted = predict(&bench, &mut run)?;
@@ -57,47 +58,47 @@ pub(super) fn run(options: &Options) -> Result<ExitCode, CliError> {
     let seconds = plan::seconds(&bench) * float(turns().len() as u64);
     progress::plan(SIZES.len() * REQUESTS.len(), seconds);
     let servers = start(&bench, options)?;
-    let (mut verdicts, mut loads, mut is_valid) = (String::new(), Vec::new(), true);
-    let mut plain_alone = f64::NAN;
-    let all = SIZES.iter().flat_map(|&bytes| REQUESTS.map(|requests| (bytes, requests)));
-    for (place, (bytes, requests)) in all.enumerate() {
-        let label = table::label(bytes, requests);
-        progress::row(place, &label);
-        let own = load(&bench, bytes, requests);
-        let rounds = measure(&own, &servers)?;
-        if interrupt::asked() {
-            break;
+    let (mut verdicts, mut loads, mut done) = (String::new(), Vec::new(), 0);
+    'all: for bytes in SIZES {
+        let secure = SERVERS.map(|server| predicted.of(server, bytes));
+        // CPU time without TLS and with one request on a connection
+        let mut alone = None;
+        for requests in REQUESTS {
+            let label = table::label(bytes, requests);
+            progress::row(done, &label);
+            let own = load(&bench, bytes, requests);
+            let rounds = measure(&own, &servers)?;
+            if interrupt::asked() {
+                break 'all;
+            }
+            done += 1;
+            let repeated = rounds.iter().map(|measured| measured.repeated).sum();
+            let outcomes: Vec<Vec<Outcome>> = rounds.into_iter().map(|of| of.outcomes).collect();
+            let cpu = outcomes.iter().map(|of| cpu(of)).collect::<Option<Vec<_>>>();
+            let naming =
+                |&(server, _): &(usize, f64)| Naming::new(options.key.to_string(), SERVERS[server]);
+            let names: Vec<Naming> = turns().iter().map(naming).collect();
+            let of = Rounds { outcomes, repeated, broken: None };
+            let scenario = Scenario::apart(label, of, &names, &context(&own, &run.host))?;
+            run.output.records(&scenario.records)?;
+            verdicts += &scenario.judgement();
+            let is_valid = scenario.verdict() != Verdict::Invalid;
+            let Some(cpu) = cpu.filter(|_| is_valid) else { continue };
+            let plain = median(&cpu[0]);
+            if requests == 1 {
+                alone = Some(plain);
+            }
+            let further = alone.map(|alone| plain - alone);
+            loads.push(rows((bytes, requests), &cpu, &secure, further));
         }
-        let repeated = rounds.iter().map(|measured| measured.repeated).sum();
-        let outcomes: Vec<Vec<Outcome>> = rounds.into_iter().map(|of| of.outcomes).collect();
-        let cpu = outcomes.iter().map(|of| cpu(of)).collect::<Option<Vec<_>>>();
-        let naming =
-            |&(server, _): &(usize, f64)| Naming::new(options.key.to_string(), SERVERS[server]);
-        let names: Vec<Naming> = turns().iter().map(naming).collect();
-        let of = Rounds { outcomes, repeated, broken: None };
-        let scenario = Scenario::apart(label, of, &names, &context(&own, &run.host))?;
-        run.output.records(&scenario.records)?;
-        verdicts += &scenario.judgement();
-        let Some(cpu) = cpu.filter(|_| scenario.verdict() != Verdict::Invalid) else {
-            is_valid = false;
-            continue;
-        };
-        let known = |server| predicted.of(server, bytes);
-        let plain = median(&cpu[0]);
-        // of the same size, and one request on a connection
-        if requests == REQUESTS[0] {
-            plain_alone = plain;
-        }
-        let further = plain - plain_alone;
-        loads.push(rows((bytes, requests, further), &cpu, SERVERS.map(known)));
     }
     drop(progress);
-    if let Some(file) = &options.svg {
+    if let Some(file) = svg {
         fs::write(file, drawn(&loads)).map_err(CliError::at(file))?;
     }
     let text = if loads.is_empty() { String::new() } else { format!("\n{}", table::table(&loads)) };
     let code = run.end(&(report::machine(&run.host) + "\n" + &verdicts + &text))?;
-    Ok(if is_valid { code } else { ExitCode::FAILURE })
+    Ok(if loads.len() == done { code } else { ExitCode::FAILURE })
 }
 
 fn load(bench: &Bench, bytes: u64, requests: u32) -> Bench {
@@ -108,10 +109,7 @@ fn load(bench: &Bench, bytes: u64, requests: u32) -> Bench {
 
 /// Starts both servers with the same key.
 fn start(bench: &Bench, options: &Options) -> Result<[Running; 2], CliError> {
-    let module = match &options.module {
-        Some(module) => module.clone(),
-        None => module().map_err(|error| error!("{error}: --module FILE"))?,
-    };
+    let module = super::servers::provider(options.module.as_deref())?;
     let without = Settings {
         bodies: SIZES.into(),
         cores: plan::server_cores(bench),
@@ -141,8 +139,7 @@ fn cpu(outcomes: &[Outcome]) -> Option<Vec<f64>> {
     outcomes.iter().map(Outcome::server_cpu_ns_per_session).collect()
 }
 
-/// What rung 3 knows of one connection with one request, in nanoseconds.
-#[derive(Clone, Copy)]
+/// A connection with one request as rung 3 predicts it, in nanoseconds.
 struct Secure {
     total: f64,
     /// The encryption of the response.
@@ -154,23 +151,19 @@ struct Predicted {
     records: Vec<Record>,
     /// `None` if the core clock is unknown.
     cycles_per_ns: Option<f64>,
-    key: KeyKind,
 }
 
 /// Predicts sessions of nginx from its calls, with each engine and size.
 fn predict(bench: &Bench, run: &mut Run) -> Result<Predicted, CliError> {
     let clock = run.host.context.machine.core_clock_hz.as_ref();
     let cycles_per_ns = clock.map(|clock| clock.point() / 1e9);
-    let request = parts::request(bench, PREDICTION_S);
-    let records = match request {
-        Some(request) => {
-            let _progress = Progress::new("session");
-            let request = Session { bytes: SIZES.into(), ..request };
-            parts::collect_with_calls(Some("nginx"), &request, run)?
-        }
-        None => Vec::new(),
+    let Some(request) = parts::request(bench, PREDICTION_S) else {
+        return Ok(Predicted { records: Vec::new(), cycles_per_ns });
     };
-    Ok(Predicted { records, cycles_per_ns, key: bench.key[0] })
+    let _progress = Progress::new("session");
+    let request = Session { bytes: SIZES.into(), ..request };
+    let records = parts::collect_with_calls(Some("nginx"), &request, run)?;
+    Ok(Predicted { records, cycles_per_ns })
 }
 
 impl Predicted {
@@ -181,18 +174,13 @@ impl Predicted {
                 let parameter = |name| record.subject.parameter(name);
                 record.quantity == word::CYCLES_PER_SESSION
                     && matches!(record.kind, Kind::Predicted { .. })
-                    && record
-                        .subject
-                        .key()
-                        .is_some_and(|key| key.to_string() == self.key.to_string())
                     && parameter(word::BY) == Some(server)
                     && parameter(word::BYTES) == Some(&*bytes)
                     && parameter(word::PART) == part
             };
             Some(self.records.iter().find(is_it)?.estimate.point() / self.cycles_per_ns?)
         };
-        let records = cycles(Some(word::PART_RECORDS))?;
-        Some(Secure { total: cycles(None)?, records })
+        Some(Secure { total: cycles(None)?, records: cycles(Some(word::PART_RECORDS))? })
     }
 }
 
@@ -200,37 +188,42 @@ fn median(all: &[f64]) -> f64 {
     median_estimate(all).map_or(f64::NAN, |all| all.point())
 }
 
+/// Returns the ratios of two runs in each round.
+fn ratio(above: &[f64], below: &[f64]) -> Option<Estimate> {
+    median_estimate(
+        &above.iter().zip(below).map(|(above, below)| above / below).collect::<Vec<_>>(),
+    )
+}
+
 /// Returns the rows of a load. Requests after the first cost what they cost without TLS, `further`,
 /// and the encryption of their responses.
 fn rows(
-    (bytes, requests, further): (u64, u32, f64),
+    (bytes, requests): (u64, u32),
     cpu: &[Vec<f64>],
-    predicted: [Option<Secure>; 2],
+    secure: &[Option<Secure>; 2],
+    further: Option<f64>,
 ) -> Load {
     let plain = median(&cpu[0]);
-    let encrypted = f64::from(requests - 1);
-    let side = |place: usize, (server, share): (usize, f64)| {
-        let ratios: Vec<f64> =
-            cpu[place].iter().zip(&cpu[0]).map(|(own, plain)| own / plain).collect();
-        let of = |secure: Secure| {
-            let one = secure.total + further + encrypted * secure.records;
-            share * one / plain + 1.0 - share
-        };
-        Some(Side {
-            per_s: 1e9 * f64::from(requests) / median(&cpu[place]),
-            slowdown: median_estimate(&ratios)?,
-            predicted: predicted[server].map(of).filter(|ratio| ratio.is_finite()),
-        })
+    let side = |server: usize, share: f64, own: &[f64]| {
+        let predicted = secure[server].as_ref().zip(further).map(|(secure, further)| {
+            let encrypted = f64::from(requests - 1) * secure.records;
+            share * (secure.total + further + encrypted) / plain + 1.0 - share
+        });
+        let per_s = 1e9 * f64::from(requests) / median(own);
+        Some(Side { per_s, slowdown: ratio(own, &cpu[0])?, predicted })
     };
     let turns = turns();
     let row = |&share: &f64| {
         let at = |server| turns.iter().position(|turn| *turn == (server, share));
-        let of = |server| at(server).and_then(|place| side(place, turns[place]));
-        let gain = at(0).zip(at(1)).and_then(|(without, with)| {
-            let rounds = cpu[without].iter().zip(&cpu[with]);
-            median_estimate(&rounds.map(|(without, with)| without / with).collect::<Vec<_>>())
-        });
-        Row { share, servers: [of(0), of(1)], gain }
+        let [without, with] = [0, 1].map(|server| at(server).map(|place| &*cpu[place]));
+        Row {
+            share,
+            servers: [
+                without.and_then(|own| side(0, share, own)),
+                with.and_then(|own| side(1, share, own)),
+            ],
+            gain: without.zip(with).and_then(|(without, with)| ratio(without, with)),
+        }
     };
     Load { bytes, requests, rows: SHARES.iter().map(row).collect() }
 }

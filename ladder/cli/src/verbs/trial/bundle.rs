@@ -7,6 +7,7 @@ use std::path::{Component, Path};
 
 use openssl::sha::sha256;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use tollgate_rsa::pkcs8::{EncodePublicKey as _, LineEnding};
 use tollgate_rsa::{Hash, PrivateKey, Pss, PublicKey};
 
@@ -148,6 +149,15 @@ impl Bundle {
         let bytes = self.files.get(name).map(Vec::as_slice).unwrap_or_default();
         core::str::from_utf8(bytes).map_err(|_| error!("{name}: it is not text"))
     }
+}
+
+/// Returns the records of all scenarios as JSON Lines.
+pub(super) fn records(outcome: &str) -> Result<String, CliError> {
+    let document: Value = serde_json::from_str(outcome)?;
+    let scenarios = document["scenarios"].as_array().into_iter().flatten();
+    let records =
+        scenarios.flat_map(|scenario| scenario["records"].as_array().into_iter().flatten());
+    Ok(records.map(|record| format!("{record}\n")).collect())
 }
 
 /// Writes the files, the manifest, its signature and the public key.

@@ -4,13 +4,14 @@ use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
 
-use serde_json::Value;
 use tollgate_record::Timestamp;
 use tollgate_rsa::PrivateKey;
 
 use super::Pack;
 use super::arithmetic;
-use super::bundle::{ADDED, DISCLOSURE, Manifest, OUTCOME, RECORDS, fingerprint, read, write};
+use super::bundle::{
+    ADDED, DISCLOSURE, Manifest, OUTCOME, RECORDS, fingerprint, read, records, write,
+};
 use super::disclosure::Disclosure;
 use crate::error::CliError;
 use crate::host::Host;
@@ -30,9 +31,10 @@ pub(super) fn run(options: &Pack) -> Result<ExitCode, CliError> {
     let file = options.disclosure.display();
     let told = core::str::from_utf8(&disclosure).map_err(CliError::about(&file))?;
     Disclosure::from_toml(told).map_err(CliError::about(&file))?;
+    let published = records(text)?.into_bytes();
     let mut files = vec![
-        (OUTCOME.to_owned(), outcome.clone()),
-        (RECORDS.to_owned(), records(text)?.into_bytes()),
+        (OUTCOME.to_owned(), outcome),
+        (RECORDS.to_owned(), published),
         (DISCLOSURE.to_owned(), disclosure),
     ];
     for path in &options.add {
@@ -65,15 +67,6 @@ fn key(path: &Path) -> Result<PrivateKey, CliError> {
         bail!("--key: {name}: {} bits are insecure: make a key with tollgate key gen", key.bits());
     }
     Ok(key)
-}
-
-/// Returns the records of all scenarios as JSON Lines.
-pub(super) fn records(outcome: &str) -> Result<String, CliError> {
-    let document: Value = serde_json::from_str(outcome)?;
-    let scenarios = document["scenarios"].as_array().into_iter().flatten();
-    let records =
-        scenarios.flat_map(|scenario| scenario["records"].as_array().into_iter().flatten());
-    Ok(records.map(|record| format!("{record}\n")).collect())
 }
 
 /// Makes the folder, which must be new or empty.

@@ -9,14 +9,13 @@ use tollgate_rsa::PublicKey;
 
 use super::Verify;
 use super::arithmetic::{self, Check, Figure};
-use super::bundle::{Bundle, DISCLOSURE, OUTCOME, RECORDS, REQUIRED};
+use super::bundle::{Bundle, DISCLOSURE, OUTCOME, RECORDS, REQUIRED, records};
 use super::disclosure::Disclosure;
-use super::pack::records;
 use crate::error::CliError;
 use crate::keys;
 use crate::output::Output;
 
-/// What no signature and no arithmetic shows.
+/// The limits of signature and arithmetic.
 const BEYOND: &str = "not checked, because no file can show it: that the counts, CPU times and \
                       histograms were measured and not invented, that they are those of the keys, \
                       protocols and payloads that the figures name, and that hardware, software and \

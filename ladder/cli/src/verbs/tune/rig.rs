@@ -6,7 +6,7 @@ use tollgate_load::{Mechanism, Naming, Offer, Outcome, Plan, Resume, Verdict};
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Estimate, Record};
 use tollgate_server::{Certificate, Engine, KeyKind};
-use tollgate_stock_servers::{Product, Settings, module};
+use tollgate_stock_servers::{Product, Settings};
 use tollgate_tune::{Setup, Shares};
 
 use super::options::Tune;
@@ -133,13 +133,9 @@ impl<'a> Rig<'a> {
         plan: &Plan,
         certificate: Certificate,
     ) -> Result<Settings, CliError> {
-        let module = match (setup.provider, &self.options.module) {
-            (false, _) => None,
-            (true, Some(module)) => Some(module.clone()),
-            (true, None) => Some(module().map_err(|error| error!("{error}: --module FILE"))?),
-        };
+        let module = setup.provider.then(|| servers::provider(self.options.module.as_deref()));
         Ok(Settings {
-            module,
+            module: module.transpose()?,
             command: self.options.command.clone(),
             bodies: vec![self.options.bytes],
             cores: plan::server_cores(&self.bench),

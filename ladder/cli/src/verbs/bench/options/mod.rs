@@ -22,7 +22,7 @@ use clients::Clients;
 use given::Given;
 pub(crate) use kinds::{EngineKind, ServerKind};
 use outputs::Outputs;
-use sub_verbs::{Eti10, Proxy, ResponseCurve, Sampling, Sessions, Share};
+use sub_verbs::{Eti10, ResponseCurve, Sampling, Sessions, WithProvider};
 
 /// `tollgate bench` with its sub-verbs.
 #[derive(Args, Clone, Debug)]
@@ -50,7 +50,7 @@ pub(crate) enum SubVerb {
     },
     /// Measure the CPU time of TLS proxies in front of the same back end: this server, HAProxy and
     /// nginx
-    Proxy(Proxy),
+    Proxy(WithProvider),
     /// Predict the response times at shares of the capacity, then measure them in an open loop
     Response {
         #[command(flatten)]
@@ -86,7 +86,14 @@ pub(crate) enum SubVerb {
     Sessions(Sessions),
     /// Measure what TLS costs nginx, by the share of its connections that use it, the size of
     /// responses and the requests on a connection
-    Share(Share),
+    Share {
+        #[command(flatten)]
+        servers: WithProvider,
+
+        /// Draw the CPU time by share as SVG in FILE, replacing it
+        #[arg(long, value_name = "FILE")]
+        svg: Option<PathBuf>,
+    },
 }
 
 /// The kind of result that a run of `tollgate bench` gives.
@@ -108,7 +115,10 @@ impl BenchCommand {
             // these make their own loads
             None
             | Some(
-                SubVerb::Eti10(_) | SubVerb::Proxy(_) | SubVerb::Sessions(_) | SubVerb::Share(_),
+                SubVerb::Eti10(_)
+                | SubVerb::Proxy(_)
+                | SubVerb::Sessions(_)
+                | SubVerb::Share { .. },
             ) => (Mode::Rounds, &self.rounds),
             Some(SubVerb::Profile { sampling, bench }) => {
                 (Mode::Profile(sampling.clone()), &**bench)
@@ -378,8 +388,8 @@ impl Bench {
         if self.target.is_some() {
             return 1;
         }
-        let engines = [EngineKind::AwsLc, EngineKind::Openssl, EngineKind::Tollgate];
-        let of_kind = |own: &Self| engines.iter().filter(|engine| own.has(**engine)).count();
+        let of_kind =
+            |own: &Self| own.kind().engines().iter().filter(|engine| own.has(**engine)).count();
         let all: usize = self.by_kind().iter().map(of_kind).sum();
         u32::try_from(all.max(1)).unwrap_or(u32::MAX)
     }

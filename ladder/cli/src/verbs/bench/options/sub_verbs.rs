@@ -27,9 +27,10 @@ pub(crate) struct Eti10 {
     pub(crate) flame_graphs: Option<PathBuf>,
 }
 
+/// A measurement of servers with and without the provider.
 #[derive(Args, Clone, Debug)]
-pub(crate) struct Proxy {
-    /// Type of the proxies' key: rsa-2048, rsa-3072 or rsa-4096
+pub(crate) struct WithProvider {
+    /// Type of the servers' key: rsa-2048, rsa-3072 or rsa-4096
     #[arg(id = "key-type", long, value_name = "KIND", default_value = "rsa-2048")]
     #[arg(value_parser = server_key)]
     pub(crate) key: KeyKind,
@@ -51,25 +52,6 @@ pub(crate) struct Sessions {
 
     #[command(flatten)]
     pub(crate) turns: Turns,
-}
-
-#[derive(Args, Clone, Debug)]
-pub(crate) struct Share {
-    /// Type of the servers' key: rsa-2048, rsa-3072 or rsa-4096
-    #[arg(id = "key-type", long, value_name = "KIND", default_value = "rsa-2048")]
-    #[arg(value_parser = server_key)]
-    pub(crate) key: KeyKind,
-
-    #[command(flatten)]
-    pub(crate) turns: Turns,
-
-    /// Provider module [default: the one built with this program]
-    #[arg(long, value_name = "FILE")]
-    pub(crate) module: Option<PathBuf>,
-
-    /// Draw the CPU time by share as SVG in FILE, replacing it
-    #[arg(long, value_name = "FILE")]
-    pub(crate) svg: Option<PathBuf>,
 }
 
 /// The length of a measurement in which servers take turns.
