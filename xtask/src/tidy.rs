@@ -6,6 +6,7 @@ pub(crate) use crate::finding::Finding;
 use crate::workspace::Workspace;
 use crate::{header, readme};
 
+mod book;
 mod circles;
 mod includes;
 mod layers;
@@ -18,7 +19,8 @@ mod unsafety;
 pub(crate) type Check = fn(&Workspace) -> Vec<Finding>;
 
 /// All checks of `tidy`.
-pub(crate) const CHECKS: [Check; 9] = [
+pub(crate) const CHECKS: [Check; 10] = [
+    book::check,
     circles::check,
     header::check,
     includes::check,

@@ -27,7 +27,7 @@ pub(super) fn check(workspace: &Workspace) -> Vec<Finding> {
 }
 
 /// Returns the targets of `[text](link)` and `[text]: link` in a line, except network addresses.
-fn links(line: &str) -> Vec<&str> {
+pub(super) fn links(line: &str) -> Vec<&str> {
     let inline = line.split("](").skip(1).filter_map(|rest| Some(rest.split_once(')')?.0));
     let below = line.strip_prefix('[').and_then(|rest| Some(rest.split_once("]: ")?.1));
     let is_ours = |link: &&str| !link.contains("://") && !link.contains(char::is_whitespace);

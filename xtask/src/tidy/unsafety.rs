@@ -7,8 +7,9 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use super::Finding;
 use crate::workspace::{File, Workspace};
 
-/// Calls the C library as C does.
-const FUZZ_TARGET_OF_C: &str = "fuzz/fuzz_targets/c_library.rs";
+/// They call the C library as C does.
+const FUZZ_TARGETS_OF_C: [&str; 2] =
+    ["fuzz/fuzz_targets/c_library.rs", "fuzz/fuzz_targets/c_queue.rs"];
 
 pub(super) fn check(workspace: &Workspace) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -35,7 +36,7 @@ fn check_file(
 ) {
     let owner = workspace.crate_of(&file.path);
     let marked = owner.is_some_and(|krate| krate.marked_unsafe == Some(true))
-        || file.path == FUZZ_TARGET_OF_C;
+        || FUZZ_TARGETS_OF_C.contains(&file.path.as_str());
     let is_root = owner.is_some_and(|krate| krate.roots.contains(&file.path));
     let is_kernel = marked && file.path.contains("/src/kernels/");
     // `kernels/mod.rs` must not use `unsafe`, but cannot forbid it: there, `forbid` would also
