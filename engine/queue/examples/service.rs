@@ -10,9 +10,9 @@
 #![allow(clippy::print_stdout, clippy::cast_precision_loss, reason = "a program, small counts")]
 
 use core::error::Error;
+use core::net::Ipv4Addr;
 use core::time::Duration;
 use std::io;
-use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -37,7 +37,7 @@ async fn sign(
         match caller.submit(|job| job.load(key, work, digest)) {
             Ok(ticket) => return ticket.await.map(|answer| answer.output().to_vec()),
             Err(PrivateError::Full { .. } | PrivateError::CallerFull { .. }) => {
-                tokio::task::yield_now().await
+                tokio::task::yield_now().await;
             }
             Err(error) => return Err(error),
         }
