@@ -1,5 +1,5 @@
-//! Project checks beyond cargo's, and the generators of the header of the C library and of the parts
-//! of README.md that come from records.
+//! Project checks beyond cargo's, and the generators of the header of the C library, of the parts of
+//! README.md that come from records, and of the lists of crates in the packages.
 
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command says what it found")]
@@ -12,10 +12,12 @@ mod header;
 mod kernels;
 mod machine_code;
 mod readme;
+mod sbom;
 mod tidy;
 mod workspace;
 
-const USAGE: &str = "usage: cargo xtask tidy | header | readme [--check] | audit [BINARY]";
+const USAGE: &str =
+    "usage: cargo xtask tidy | header | readme [--check] | audit [BINARY] | sbom FOLDER";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -25,6 +27,7 @@ fn main() -> ExitCode {
         ["header"] => header::write(),
         ["readme"] => readme::write(),
         ["readme", "--check"] => tidy::run(&[readme::check]),
+        ["sbom", folder] => sbom::write(folder),
         ["tidy"] => tidy::run(&tidy::CHECKS),
         _ => {
             eprintln!("{USAGE}");

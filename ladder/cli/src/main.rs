@@ -26,7 +26,7 @@ use std::process::ExitCode;
 use crate::error::CliError;
 use crate::options::{Options, Verb};
 use crate::verbs::{
-    bench, compare, completions, fleet, kernel, key, ladder, model, provider, report, serve,
+    bench, compare, completions, fleet, kernel, key, ladder, man, model, provider, report, serve,
     session, simulate, speed, trial, tune, workload,
 };
 
@@ -48,6 +48,7 @@ fn run() -> Result<ExitCode, CliError> {
         Verb::Kernel(options) => kernel::run(&options),
         Verb::Key(options) => key::run(&options),
         Verb::Ladder(options) => ladder::run(&options),
+        Verb::Man(options) => man::run(&options),
         Verb::Model(options) => model::run(&options),
         Verb::Provider(options) => provider::run(&options),
         Verb::Report(options) => report::run(&options),

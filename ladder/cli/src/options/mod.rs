@@ -26,6 +26,7 @@ pub(crate) use crate::verbs::fleet::{Fleet, FleetCommand};
 pub(crate) use crate::verbs::kernel::Kernel;
 pub(crate) use crate::verbs::key::Key;
 pub(crate) use crate::verbs::ladder::Ladder;
+pub(crate) use crate::verbs::man::Man;
 pub(crate) use crate::verbs::model::Model;
 pub(crate) use crate::verbs::provider::Provider;
 pub(crate) use crate::verbs::report::Report;
@@ -72,6 +73,8 @@ pub(crate) enum Verb {
     Key(Key),
     /// Measure all six rungs, and write a table, an HTML page and records
     Ladder(Ladder),
+    /// Write the man pages
+    Man(Man),
     /// Compute bounds of Montgomery products on described processors and on this one
     Model(Model),
     /// Install and check the OpenSSL provider, and show what servers do with it

@@ -7,6 +7,7 @@ pub(crate) mod fleet;
 pub(crate) mod kernel;
 pub(crate) mod key;
 pub(crate) mod ladder;
+pub(crate) mod man;
 pub(crate) mod model;
 pub(crate) mod provider;
 pub(crate) mod report;

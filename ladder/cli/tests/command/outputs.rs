@@ -284,6 +284,19 @@ fn a_summary_is_the_only_standard_output() {
 }
 
 #[test]
+fn each_verb_and_sub_verb_has_a_man_page() {
+    let folder = scratch("man");
+    refused(&run(&["man", folder.name()]), "No such file");
+    fs::create_dir(&folder).unwrap();
+    said(&run(&["man", folder.name()]));
+    for (page, word) in [("", "bench"), ("-bench", "fail\\-if"), ("-provider-stats", "pid")] {
+        let page = folder.join(format!("tollgate{page}.1"));
+        let text = fs::read_to_string(&page).unwrap();
+        assert!(text.contains(word), "{}: {word}", page.display());
+    }
+}
+
+#[test]
 fn completions_name_the_verbs_and_their_options() {
     for shell in ["bash", "zsh", "fish"] {
         let script = said(&run(&["completions", shell]));
