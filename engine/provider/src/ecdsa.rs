@@ -3,9 +3,8 @@
 
 use std::sync::Arc;
 
-use der::asn1::UintRef;
-use der::{Decode as _, Encode as _, Reader as _, SliceReader, SliceWriter};
 use tollgate_curves::p256::{Nonce, Signature};
+use tollgate_keyless::ecdsa_der::{self, encode};
 use tollgate_rsa::Hash;
 
 use crate::abi::*;
@@ -174,44 +173,12 @@ impl EcdsaContext {
 
 /// Writes r and s as DER.
 fn write(output: &mut Output, signature: &[u8]) -> Result<(), Reason> {
-    let mut buffer = [0; SIGNATURE_BYTES_MAX];
-    output.write(encode(signature, &mut buffer).expect("the longest signature fits"))
+    output.write(&encode(signature.try_into().map_err(|_| Reason::Panic)?))
 }
 
-/// Writes `Ecdsa-Sig-Value` (RFC 3279, section 2.2.3) from r and s, of 32 bytes each, into a buffer,
-/// which the longest one fits.
-fn encode<'a>(
-    signature: &[u8],
-    buffer: &'a mut [u8; SIGNATURE_BYTES_MAX],
-) -> der::Result<&'a [u8]> {
-    let (r, s) = signature.split_at(32);
-    let (r, s) = (UintRef::new(r)?, UintRef::new(s)?);
-    let mut writer = SliceWriter::new(buffer);
-    writer.sequence((r.encoded_len()? + s.encoded_len()?)?, |writer| {
-        r.encode(writer)?;
-        s.encode(writer)
-    })?;
-    writer.finish()
-}
-
-/// Reads `Ecdsa-Sig-Value`. Accepts DER alone, as OpenSSL does.
+/// Reads `Ecdsa-Sig-Value`.
 fn decode(der: &[u8]) -> Option<Signature> {
-    let read = || -> der::Result<_> {
-        let mut reader = SliceReader::new(der)?;
-        let numbers = reader.sequence(|reader| -> der::Result<_> {
-            Ok((UintRef::decode(reader)?, UintRef::decode(reader)?))
-        })?;
-        reader.finish()?;
-        Ok(numbers)
-    };
-    let (r, s) = read().ok()?;
-    let mut bytes = [0; 64];
-    for (number, half) in [r, s].iter().zip(bytes.chunks_mut(32)) {
-        let number = number.as_bytes();
-        let at = half.len().checked_sub(number.len())?;
-        half[at..].copy_from_slice(number);
-    }
-    Signature::from_bytes(&bytes)
+    ecdsa_der::decode(der).and_then(|numbers| Signature::from_bytes(&numbers))
 }
 
 #[cfg(test)]
@@ -244,10 +211,7 @@ mod tests {
                 let theirs = EcdsaSig::from_private_components(r_number, s_number).unwrap();
                 let theirs = theirs.to_der().unwrap();
                 let ours = signature(r, s);
-                assert_eq!(
-                    encode(&ours.to_bytes(), &mut [0; SIGNATURE_BYTES_MAX]).unwrap(),
-                    theirs
-                );
+                assert_eq!(encode(&ours.to_bytes()), theirs);
                 assert_eq!(decode(&theirs), Some(ours));
             }
         }
@@ -268,8 +232,7 @@ mod tests {
                 number
             };
             let (r, s) = (number(&mut random), number(&mut random));
-            let mut buffer = [0; SIGNATURE_BYTES_MAX];
-            let mut der = encode(&[r, s].concat(), &mut buffer).unwrap().to_vec();
+            let mut der = encode([r, s].as_flattened().try_into().unwrap());
             for _ in 0..random.usize(..3) {
                 let at = random.usize(..der.len());
                 match random.u8(..4) {
@@ -280,9 +243,7 @@ mod tests {
             }
             if let Some(ours) = decode(&der) {
                 accepted += 1;
-                let again =
-                    encode(&ours.to_bytes(), &mut [0; SIGNATURE_BYTES_MAX]).unwrap().to_vec();
-                assert_eq!(again, der);
+                assert_eq!(encode(&ours.to_bytes()), der);
                 assert_eq!(EcdsaSig::from_der(&der).unwrap().to_der().unwrap(), der);
             }
         }

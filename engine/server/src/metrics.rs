@@ -1,39 +1,31 @@
 //! The counters in the `OpenMetrics` text format, for `/metrics`.
 
 use core::fmt;
-use core::time::Duration;
 
 use prometheus_client::collector::Collector;
-use prometheus_client::encoding::text::encode;
-use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _};
-use prometheus_client::metrics::MetricType;
-use prometheus_client::metrics::counter::ConstCounter;
-use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::encoding::DescriptorEncoder;
 use prometheus_client::metrics::info::Info;
-use prometheus_client::registry::Registry;
 
 use crate::counters::Counters;
+use crate::families::{Families, text_of};
 use crate::proxy::BackendCounters;
 
-/// The content type of [`text`].
-pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-
-pub(crate) fn text(counters: Counters, engine: &'static str, key: String) -> String {
-    let mut registry = Registry::with_prefix("tollgate");
+/// Returns the text of `/metrics` and its media type.
+pub(crate) fn text(
+    counters: Counters,
+    engine: &'static str,
+    key: String,
+) -> (&'static str, String) {
     let info = Info::new([
         ("engine", engine.to_owned()),
         ("key", key),
         ("provider", counters.signer.provider.clone()),
     ]);
-    registry.register(
-        "server",
-        "The configured engine, the provider that signs, the kind of key",
-        info,
-    );
-    registry.register_collector(Box::new(Snapshot(counters)));
-    let mut text = String::new();
-    encode(&mut text, &registry).expect("a String takes any text");
-    text
+    text_of("tollgate", |registry| {
+        let help = "The configured engine, the provider that signs, the kind of key";
+        registry.register("server", help, info);
+        registry.register_collector(Box::new(Snapshot(counters)));
+    })
 }
 
 #[derive(Debug)]
@@ -145,62 +137,5 @@ impl Snapshot {
         let results = [("stored", redis.stored), ("lost", redis.unstored)];
         family.counters("redis_stores", "New sessions for Redis", "result", results)?;
         family.counter("redis_failures", "Connections to Redis that failed", redis.failures)
-    }
-}
-
-/// Writes metric families.
-struct Families<'a, 'b>(&'a mut DescriptorEncoder<'b>);
-
-impl Families<'_, '_> {
-    fn counter(&mut self, name: &str, help: &str, value: u64) -> fmt::Result {
-        let metric = ConstCounter::new(value);
-        metric.encode(self.0.encode_descriptor(name, help, None, MetricType::Counter)?)
-    }
-
-    fn gauge(&mut self, name: &str, help: &str, value: u64) -> fmt::Result {
-        let metric = ConstGauge::new(value);
-        metric.encode(self.0.encode_descriptor(name, help, None, MetricType::Gauge)?)
-    }
-
-    fn counters<'a>(
-        &mut self,
-        name: &str,
-        help: &str,
-        label: &str,
-        values: impl IntoIterator<Item = (&'a str, u64)>,
-    ) -> fmt::Result {
-        let mut family = self.0.encode_descriptor(name, help, None, MetricType::Counter)?;
-        for (word, value) in values {
-            let labels = [(label, word)];
-            ConstCounter::new(value).encode(family.encode_family(&labels)?)?;
-        }
-        Ok(())
-    }
-
-    fn gauges<'a>(
-        &mut self,
-        name: &str,
-        help: &str,
-        label: &str,
-        values: impl IntoIterator<Item = (&'a str, u64)>,
-    ) -> fmt::Result {
-        let mut family = self.0.encode_descriptor(name, help, None, MetricType::Gauge)?;
-        for (word, value) in values {
-            let labels = [(label, word)];
-            ConstGauge::new(value).encode(family.encode_family(&labels)?)?;
-        }
-        Ok(())
-    }
-
-    /// Writes seconds, labelled with an index if there are several.
-    fn seconds(&mut self, name: &str, help: &str, values: &[Duration]) -> fmt::Result {
-        let unit = prometheus_client::registry::Unit::Seconds;
-        let mut family = self.0.encode_descriptor(name, help, Some(&unit), MetricType::Counter)?;
-        for (i, value) in values.iter().enumerate() {
-            let index = i.to_string();
-            let labels = [("worker", index.as_str())];
-            ConstCounter::new(value.as_secs_f64()).encode(family.encode_family(&labels)?)?;
-        }
-        Ok(())
     }
 }

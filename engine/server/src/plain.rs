@@ -20,7 +20,6 @@ use slab::Slab;
 use crate::error::{Error, Unavailable};
 use crate::http::{Body, Date, Head, Parsed, Response, Status, host, parse};
 use crate::listener::Listen;
-use crate::shared::Shared;
 
 const LISTENER: Token = Token(usize::MAX - 1);
 const WAKE: Token = Token(usize::MAX - 2);
@@ -36,10 +35,9 @@ const SKIPPED_MAX: usize = 64 * 1024;
 const HEAD_BYTES_MAX: usize = 8 * 1024;
 
 /// The pages of a listener.
-#[derive(Clone, Copy, Debug)]
 pub(crate) enum Pages {
-    /// `/metrics`.
-    Metrics,
+    /// `/metrics`: its media type and its text.
+    Metrics(Box<dyn Fn() -> (&'static str, String) + Send>),
     /// Redirects to this port.
     Redirect(u16),
 }
@@ -56,7 +54,7 @@ pub(crate) struct PlainHttp {
 
 impl PlainHttp {
     /// Answers at this address.
-    pub(crate) fn start(at: &Listen, pages: Pages, shared: &Arc<Shared>) -> Result<Self, Error> {
+    pub(crate) fn start(at: &Listen, pages: Pages) -> Result<Self, Error> {
         let refuse = |why| Error::from(Unavailable::Listen { at: at.clone(), why });
         let (address, mut sockets) = at.open(1, false).map_err(refuse)?;
         let socket = sockets.pop().expect("one was asked for");
@@ -66,14 +64,8 @@ impl PlainHttp {
         let waker = Waker::new(poll.registry(), WAKE).map_err(failed())?;
         poll.registry().register(&mut listener, LISTENER, Interest::READABLE).map_err(failed())?;
         let ends = Arc::new(AtomicBool::new(false));
-        let served = Served {
-            poll,
-            listener,
-            pages,
-            connections: Slab::new(),
-            shared: Arc::clone(shared),
-            date: Date::default(),
-        };
+        let served =
+            Served { poll, listener, pages, connections: Slab::new(), date: Date::default() };
         let until = Arc::clone(&ends);
         let thread = thread::Builder::new().name("plain-http".to_owned());
         let thread = thread
@@ -94,6 +86,30 @@ impl Drop for PlainHttp {
     }
 }
 
+/// A thread that answers `/metrics`. Dropping it ends the thread.
+#[derive(Debug)]
+pub struct MetricsPage(PlainHttp);
+
+impl MetricsPage {
+    /// Answers at this address with a media type and a text.
+    ///
+    /// # Errors
+    ///
+    /// The address cannot be listened on, or the system lacks a resource.
+    pub fn start(
+        at: &Listen,
+        text: impl Fn() -> (&'static str, String) + Send + 'static,
+    ) -> Result<Self, Error> {
+        PlainHttp::start(at, Pages::Metrics(Box::new(text))).map(Self)
+    }
+
+    /// Returns the address, with its port.
+    #[must_use]
+    pub const fn address(&self) -> SocketAddr {
+        self.0.address
+    }
+}
+
 struct Connection {
     socket: TcpStream,
     deadline: Instant,
@@ -110,7 +126,6 @@ struct Served {
     listener: TcpListener,
     pages: Pages,
     connections: Slab<Connection>,
-    shared: Arc<Shared>,
     date: Date,
 }
 
@@ -169,7 +184,7 @@ impl Served {
         let Some(connection) = self.connections.get_mut(key) else {
             return;
         };
-        let received = connection.receive(self.pages, &self.shared, &mut self.date);
+        let received = connection.receive(&self.pages, &mut self.date);
         let ended = received.and_then(|()| connection.send());
         match ended {
             Err(why) if why.kind() == io::ErrorKind::WouldBlock => {}
@@ -182,7 +197,7 @@ impl Served {
 
 impl Connection {
     /// Reads until the request is complete, and makes the response.
-    fn receive(&mut self, pages: Pages, shared: &Shared, date: &mut Date) -> io::Result<()> {
+    fn receive(&mut self, pages: &Pages, date: &mut Date) -> io::Result<()> {
         let mut piece = [0; 4096];
         while self.response.is_none() {
             match self.socket.read(&mut piece) {
@@ -196,12 +211,14 @@ impl Connection {
                 Parsed::Refused(status) => Response::refusal(status),
                 Parsed::Request(request) => {
                     let response = match pages {
-                        Pages::Metrics if request.target.split('?').next() == Some("/metrics") => {
-                            Response::to(&request, None, || shared.metrics())
+                        Pages::Metrics(text)
+                            if request.target.split('?').next() == Some("/metrics") =>
+                        {
+                            Response::to(&request, None, text)
                         }
-                        Pages::Metrics => Response::refusal(Status::NotFound),
+                        Pages::Metrics(_) => Response::refusal(Status::NotFound),
                         Pages::Redirect(port) => {
-                            match location(&self.received, port, &request.target) {
+                            match location(&self.received, *port, &request.target) {
                                 Some(url) => Response::redirect(url),
                                 None => Response::refusal(Status::BadRequest),
                             }

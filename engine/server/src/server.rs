@@ -51,9 +51,10 @@ impl Server {
         drop(ready_to);
         workers.wait_until_ready(&ready)?;
         let plain = |at: &Option<Listen>, pages| {
-            at.as_ref().map(|at| PlainHttp::start(at, pages, &setup.shared)).transpose()
+            at.as_ref().map(|at| PlainHttp::start(at, pages)).transpose()
         };
-        let metrics = plain(&config.metrics, Pages::Metrics)?;
+        let shared = Arc::clone(&setup.shared);
+        let metrics = plain(&config.metrics, Pages::Metrics(Box::new(move || shared.metrics())))?;
         let redirect = plain(&config.redirect, Pages::Redirect(address.port()))?;
         let checker = checker(&setup)?;
         let writer = workers.begin(&setup, address)?;

@@ -127,7 +127,6 @@ impl Shared {
 
     /// Returns the text of `/metrics` and its media type.
     pub(crate) fn metrics(&self) -> (&'static str, String) {
-        let text = metrics::text(self.counters(), self.engine.name(), self.key.to_string());
-        (metrics::CONTENT_TYPE, text)
+        metrics::text(self.counters(), self.engine.name(), self.key.to_string())
     }
 }

@@ -1,23 +1,21 @@
 //! The settings of a server in a TOML file.
 
-use core::fmt::Display;
 use core::net::SocketAddr;
-use core::str::FromStr;
 use core::time::Duration;
 use std::path::{Path, PathBuf};
-use std::{fs, thread};
+use std::thread;
 
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 
 use crate::certificate::{Certificate, read};
 use crate::config::{Config, Limits, Resumption};
-use crate::error::{Error, Misuse, Rejected};
+use crate::error::{Error, Misuse};
 use crate::kinds::Engine;
 use crate::listener::Listen;
 use crate::log::LogFormat;
 use crate::proxy::{HealthCheck, Proxy};
 use crate::sessions::{Redis, Sessions};
+use crate::settings::{Named, Seconds, SettingsFile, read as read_settings};
 use crate::spill::Spill;
 use crate::suite::{Group, Protocol, Suite};
 
@@ -31,42 +29,13 @@ impl Config {
     /// The file cannot be read, or a setting is missing, unknown, or out of range. The message has
     /// the line. Certificates and keys are not read yet.
     pub fn from_file(path: &Path) -> Result<Self, Error> {
-        let text = fs::read_to_string(path)
-            .map_err(|why| Rejected::unreadable("the settings", path, why))?;
-        let refuse = |line, why: String| Rejected::Settings { path: path.to_owned(), line, why };
-        let site: Site = toml::from_str(&text).map_err(|error| {
-            let is_missing = error.message().starts_with("missing field");
-            // what is missing outside of tables is on no line
-            let span = error.span().filter(|span| !(is_missing && span.is_empty()));
-            let remedy = if is_missing { "add it" } else { "correct this line" };
-            let line = span.map(|span| 1 + lines(&text[..span.start]));
-            refuse(line, format!("{}: {remedy}", error.message()))
-        })?;
+        let SettingsFile { settings, text } = read_settings::<Site>(path)?;
         let folder = path.parent().unwrap_or(Path::new(""));
-        let config = site.into_config(folder).map_err(|why| refuse(None, why.to_string()))?;
-        config.check().map_err(|why| refuse(line_of(&text, &why.setting()), why.to_string()))?;
+        let config =
+            settings.into_config(folder).map_err(|why| text.refuse("", why.to_string()))?;
+        config.check().map_err(|why| text.refuse(&why.setting(), why.to_string()))?;
         Ok(config)
     }
-}
-
-fn lines(text: &str) -> usize {
-    text.bytes().filter(|byte| *byte == b'\n').count()
-}
-
-/// Returns the line of a setting, such as `proxy.health.target`, counted from one.
-fn line_of(text: &str, setting: &str) -> Option<usize> {
-    let mut table = String::new();
-    for (at, line) in text.lines().enumerate() {
-        let line = line.trim();
-        if let Some(name) = line.strip_prefix('[') {
-            table = name.trim_matches(['[', ']', ' ']).to_owned() + ".";
-        }
-        let key = line.split_once('=').map_or("", |(key, _)| key.trim());
-        if setting.strip_prefix(&table) == Some(key) {
-            return Some(at + 1);
-        }
-    }
-    None
 }
 
 /// The tables and keys of a file. The documentation of `tollgate serve` describes them.
@@ -169,25 +138,6 @@ struct SiteSpill {
     connect: Option<Seconds>,
     idle: Option<Seconds>,
     spilled_max: Option<usize>,
-}
-
-/// A value with a name.
-struct Named<T>(T);
-
-impl<'de, T: FromStr<Err: Display>> Deserialize<'de> for Named<T> {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        String::deserialize(from)?.parse().map(Self).map_err(D::Error::custom)
-    }
-}
-
-/// A time in seconds, which may have decimals.
-struct Seconds(Duration);
-
-impl<'de> Deserialize<'de> for Seconds {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        let seconds = f64::deserialize(from)?;
-        Duration::try_from_secs_f64(seconds).map(Self).map_err(D::Error::custom)
-    }
 }
 
 fn names<T>(values: Vec<Named<T>>) -> Vec<T> {
@@ -307,21 +257,5 @@ impl SiteProxy {
             tunnel: or(self.tunnel, base.tunnel),
             ..base
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_line_of_a_setting_is_found_in_its_table() {
-        let text =
-            "address = 1\n[limits]\nidle = 1\n[proxy]\nidle = 2\n[proxy.health]\ntarget='/'\n";
-        assert_eq!(line_of(text, "address"), Some(1));
-        assert_eq!(line_of(text, "limits.idle"), Some(3));
-        assert_eq!(line_of(text, "proxy.idle"), Some(5));
-        assert_eq!(line_of(text, "proxy.health.target"), Some(7));
-        assert_eq!(line_of(text, "idle"), None);
     }
 }

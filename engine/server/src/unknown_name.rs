@@ -13,7 +13,11 @@ pub struct UnknownName {
 impl UnknownName {
     /// Finds the value with this name. Each value has N names. If no value has the name, the error
     /// lists the last name of each value.
-    pub(crate) fn find<T: Copy, S: Into<String>, const N: usize>(
+    ///
+    /// # Errors
+    ///
+    /// No value has the name.
+    pub fn find<T: Copy, S: Into<String>, const N: usize>(
         what: &'static str,
         name: &str,
         all: &[T],

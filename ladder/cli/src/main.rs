@@ -17,6 +17,7 @@ mod options;
 mod output;
 mod progress;
 mod run;
+mod service;
 mod shelf;
 mod stdout;
 mod verbs;
@@ -27,7 +28,7 @@ use crate::error::CliError;
 use crate::options::{Options, Verb};
 use crate::verbs::{
     bench, compare, completions, fleet, kernel, key, ladder, man, model, provider, report, serve,
-    session, simulate, speed, trial, tune, workload,
+    session, signer, simulate, speed, trial, tune, workload,
 };
 
 fn main() -> ExitCode {
@@ -54,6 +55,7 @@ fn run() -> Result<ExitCode, CliError> {
         Verb::Report(options) => report::run(&options),
         Verb::Serve(options) => serve::run(&options),
         Verb::Session(options) => session::run(&options),
+        Verb::Signer(options) => signer::run(&options),
         Verb::Simulate(options) => simulate::run(&options),
         Verb::Speed(options) => speed::run(&options),
         Verb::Trial(options) => trial::run(&options),

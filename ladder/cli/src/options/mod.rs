@@ -32,6 +32,7 @@ pub(crate) use crate::verbs::provider::Provider;
 pub(crate) use crate::verbs::report::Report;
 pub(crate) use crate::verbs::serve::Serve;
 pub(crate) use crate::verbs::session::Session;
+pub(crate) use crate::verbs::signer::Signer;
 pub(crate) use crate::verbs::simulate::Simulate;
 pub(crate) use crate::verbs::speed::Speed;
 pub(crate) use crate::verbs::trial::Trial;
@@ -85,6 +86,8 @@ pub(crate) enum Verb {
     Serve(Serve),
     /// Predict what a TLS session costs a server, part by part, and compare with a real server
     Session(Session),
+    /// Sign and decrypt for the front ends of a site, which do not have its keys
+    Signer(Signer),
     /// Simulate programs on a processor, instruction by instruction
     Simulate(Simulate),
     /// Measure RSA operations of Tollgate, OpenSSL and AWS-LC in one run

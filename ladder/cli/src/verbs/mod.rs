@@ -13,6 +13,7 @@ pub(crate) mod provider;
 pub(crate) mod report;
 pub(crate) mod serve;
 pub(crate) mod session;
+pub(crate) mod signer;
 pub(crate) mod simulate;
 pub(crate) mod speed;
 pub(crate) mod trial;

@@ -1,7 +1,6 @@
 //! `tollgate serve`: runs the embedded server until a signal stops it.
 
 use core::net::SocketAddr;
-use core::slice;
 use core::str::FromStr as _;
 use core::time::Duration;
 use std::path::PathBuf;
@@ -9,7 +8,6 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::Args;
-use sd_notify::NotifyState;
 use tollgate_record::Nanos;
 use tollgate_report::text::wrapped;
 use tollgate_server::{
@@ -19,9 +17,10 @@ use tollgate_server::{
 
 use crate::cells::float;
 use crate::error::CliError;
-use crate::interrupt::{self, Request};
+use crate::interrupt;
 use crate::options::values::{listens, seconds};
-use crate::output::{Output, say};
+use crate::output::Output;
+use crate::service::{Service, until_stopped};
 
 /// The default kind of key.
 const SELF_SIGNED: KeyKind = KeyKind::Rsa { bits: 2048 };
@@ -149,29 +148,20 @@ pub(crate) fn run(options: &Serve) -> Result<ExitCode, CliError> {
     Ok(if whole { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Answers signals, and the watchdog of systemd, until a signal stops the server.
-fn until_stopped(running: &Running) {
-    tell_systemd(&NotifyState::Ready);
-    let watchdog = sd_notify::watchdog_enabled();
-    let period = watchdog.map_or(Duration::MAX, |limit| limit / 3);
-    loop {
-        match interrupt::next(period) {
-            None if running.responds(period) => tell_systemd(&NotifyState::Watchdog),
-            None => say("tollgate: a worker does not respond; systemd restarts the server"),
-            Some(Request::Reload) => match running.reload() {
-                Ok(()) => say("tollgate: new connections use the certificates read now"),
-                Err(why) => say(&format!("tollgate: the old certificates stay in use: {why}")),
-            },
-            Some(Request::ReopenLog) => running.reopen_log(),
-            Some(Request::Stop) => return tell_systemd(&NotifyState::Stopping),
+impl Service for Running {
+    fn responds(&self, limit: Duration) -> bool {
+        Self::responds(self, limit)
+    }
+
+    fn reload(&self) -> String {
+        match Self::reload(self) {
+            Ok(()) => "new connections use the certificates read now".to_owned(),
+            Err(why) => format!("the old certificates stay in use: {why}"),
         }
     }
-}
 
-/// Does nothing unless systemd has started this program.
-fn tell_systemd(state: &NotifyState<'_>) {
-    if let Err(why) = sd_notify::notify(slice::from_ref(state)) {
-        say(&format!("tollgate: cannot notify systemd ({why}): look at the unit's NotifyAccess"));
+    fn reopen_log(&self) {
+        Self::reopen_log(self);
     }
 }
 

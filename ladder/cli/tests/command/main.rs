@@ -23,6 +23,7 @@ mod serve;
 mod sessions;
 mod share;
 mod shown;
+mod signer;
 mod simulate;
 mod site;
 mod trial;

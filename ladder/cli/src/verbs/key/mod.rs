@@ -1,7 +1,8 @@
-//! `tollgate key`: generates, shows and checks RSA keys.
+//! `tollgate key`: generates, shows and checks RSA keys, and makes stubs of keys on a signer.
 
 mod file;
 mod generate;
+mod stub;
 mod time;
 
 use std::path::PathBuf;
@@ -26,6 +27,8 @@ pub(crate) enum SubVerb {
     Show(Show),
     /// Validate a key: one line with a verdict for each test
     Check(Check),
+    /// Print the stub of a key, for servers whose signer has the key
+    Stub(Stub),
 }
 
 #[derive(Args, Clone, Debug)]
@@ -109,6 +112,13 @@ pub(crate) struct Check {
     pub(crate) timed: Timed,
 }
 
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Stub {
+    /// The key, private or public, or its certificate, in PEM: RSA, or ECDSA with P-256
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+}
+
 pub(crate) fn run(options: &Key) -> Result<ExitCode, CliError> {
     match &options.verb {
         SubVerb::Gen(options) if options.time => time::generate(options),
@@ -116,5 +126,6 @@ pub(crate) fn run(options: &Key) -> Result<ExitCode, CliError> {
         SubVerb::Show(options) => file::show(options),
         SubVerb::Check(options) if options.time => time::load(options),
         SubVerb::Check(options) => file::check(options),
+        SubVerb::Stub(options) => stub::run(options),
     }
 }

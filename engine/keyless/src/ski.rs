@@ -1,0 +1,93 @@
+//! The name of a key: its Subject Key Identifier.
+
+use core::fmt;
+use core::str::FromStr;
+
+use der::Decode as _;
+use sha1::{Digest as _, Sha1};
+use spki::SubjectPublicKeyInfoRef;
+
+/// The length of a name.
+pub const SKI_BYTES: usize = 20;
+
+/// The name of a key: the SHA-1 of its public key, as in most certificates (RFC 5280, section
+/// 4.2.1.2, method 1). It is a name and proves nothing.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Ski([u8; SKI_BYTES]);
+
+impl Ski {
+    /// Takes the bytes of a name.
+    #[must_use]
+    pub const fn new(bytes: [u8; SKI_BYTES]) -> Self {
+        Self(bytes)
+    }
+
+    /// Returns the name of the key in a `SubjectPublicKeyInfo`; `None` if it cannot be read.
+    #[must_use]
+    pub fn of_public_key(spki: &[u8]) -> Option<Self> {
+        let info = SubjectPublicKeyInfoRef::from_der(spki).ok()?;
+        Some(Self(Sha1::digest(info.subject_public_key.as_bytes()?).into()))
+    }
+
+    /// Returns the bytes.
+    #[must_use]
+    pub const fn as_bytes(&self) -> &[u8; SKI_BYTES] {
+        &self.0
+    }
+}
+
+/// Writes hexadecimal digits.
+impl fmt::Display for Ski {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for Ski {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl FromStr for Ski {
+    type Err = InvalidSki;
+
+    fn from_str(text: &str) -> Result<Self, InvalidSki> {
+        let mut bytes = [0; SKI_BYTES];
+        if text.len() != 2 * SKI_BYTES || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return Err(InvalidSki);
+        }
+        for (byte, pair) in bytes.iter_mut().zip(text.as_bytes().chunks(2)) {
+            let pair = str::from_utf8(pair).map_err(|_| InvalidSki)?;
+            *byte = u8::from_str_radix(pair, 16).map_err(|_| InvalidSki)?;
+        }
+        Ok(Self(bytes))
+    }
+}
+
+/// The text is no name of a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InvalidSki;
+
+impl fmt::Display for InvalidSki {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("this is no Subject Key Identifier: give 40 hexadecimal digits")
+    }
+}
+
+impl core::error::Error for InvalidSki {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_40_hexadecimal_digits() {
+        let text = "00ff0102030405060708090a0b0c0d0e0f101112";
+        let ski: Ski = text.parse().unwrap();
+        assert_eq!((ski.as_bytes()[1], ski.to_string().as_str()), (0xff, text));
+        for wrong in ["", &text[1..], &format!("{text}00"), &text.replace("ff", "+f")] {
+            assert_eq!(wrong.parse::<Ski>(), Err(InvalidSki), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! Families of metrics in the `OpenMetrics` text format.
+
+use core::fmt;
+use core::time::Duration;
+
+use prometheus_client::encoding::text::encode;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::counter::ConstCounter;
+use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::registry::Registry;
+
+/// The media type of [`text_of`].
+const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// Returns the media type and the text of the metrics that `register` adds. Their names begin with
+/// this prefix.
+///
+/// # Panics
+///
+/// Never: a text takes any metrics.
+pub fn text_of(prefix: &str, register: impl FnOnce(&mut Registry)) -> (&'static str, String) {
+    let mut registry = Registry::with_prefix(prefix);
+    register(&mut registry);
+    let mut text = String::new();
+    encode(&mut text, &registry).expect("a String takes any text");
+    (MEDIA_TYPE, text)
+}
+
+/// Writes metric families.
+#[derive(Debug)]
+pub struct Families<'a, 'b>(pub &'a mut DescriptorEncoder<'b>);
+
+impl Families<'_, '_> {
+    /// Writes a counter.
+    ///
+    /// # Errors
+    ///
+    /// Those of the encoder.
+    pub fn counter(&mut self, name: &str, help: &str, value: u64) -> fmt::Result {
+        let metric = ConstCounter::new(value);
+        metric.encode(self.0.encode_descriptor(name, help, None, MetricType::Counter)?)
+    }
+
+    /// Writes a gauge.
+    ///
+    /// # Errors
+    ///
+    /// Those of the encoder.
+    pub fn gauge(&mut self, name: &str, help: &str, value: u64) -> fmt::Result {
+        let metric = ConstGauge::new(value);
+        metric.encode(self.0.encode_descriptor(name, help, None, MetricType::Gauge)?)
+    }
+
+    /// Writes counters with values of a label.
+    ///
+    /// # Errors
+    ///
+    /// Those of the encoder.
+    pub fn counters<'a>(
+        &mut self,
+        name: &str,
+        help: &str,
+        label: &str,
+        values: impl IntoIterator<Item = (&'a str, u64)>,
+    ) -> fmt::Result {
+        let mut family = self.0.encode_descriptor(name, help, None, MetricType::Counter)?;
+        for (word, value) in values {
+            let labels = [(label, word)];
+            ConstCounter::new(value).encode(family.encode_family(&labels)?)?;
+        }
+        Ok(())
+    }
+
+    /// Writes counters with two labels each.
+    ///
+    /// # Errors
+    ///
+    /// Those of the encoder.
+    pub fn rows<'a>(
+        &mut self,
+        name: &str,
+        help: &str,
+        rows: impl IntoIterator<Item = ([(&'a str, &'a str); 2], u64)>,
+    ) -> fmt::Result {
+        let mut family = self.0.encode_descriptor(name, help, None, MetricType::Counter)?;
+        for (labels, value) in rows {
+            ConstCounter::new(value).encode(family.encode_family(&labels)?)?;
+        }
+        Ok(())
+    }
+
+    /// Writes gauges with values of a label.
+    ///
+    /// # Errors
+    ///
+    /// Those of the encoder.
+    pub fn gauges<'a>(
+        &mut self,
+        name: &str,
+        help: &str,
+        label: &str,
+        values: impl IntoIterator<Item = (&'a str, u64)>,
+    ) -> fmt::Result {
+        let mut family = self.0.encode_descriptor(name, help, None, MetricType::Gauge)?;
+        for (word, value) in values {
+            let labels = [(label, word)];
+            ConstGauge::new(value).encode(family.encode_family(&labels)?)?;
+        }
+        Ok(())
+    }
+
+    /// Writes seconds, labelled with an index.
+    ///
+    /// # Errors
+    ///
+    /// Those of the encoder.
+    pub fn seconds(&mut self, name: &str, help: &str, values: &[Duration]) -> fmt::Result {
+        let unit = prometheus_client::registry::Unit::Seconds;
+        let mut family = self.0.encode_descriptor(name, help, Some(&unit), MetricType::Counter)?;
+        for (i, value) in values.iter().enumerate() {
+            let index = i.to_string();
+            let labels = [("worker", index.as_str())];
+            ConstCounter::new(value.as_secs_f64()).encode(family.encode_family(&labels)?)?;
+        }
+        Ok(())
+    }
+}

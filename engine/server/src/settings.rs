@@ -1,0 +1,119 @@
+//! Files of settings in TOML, and the values in them.
+
+use core::fmt::Display;
+use core::str::FromStr;
+use core::time::Duration;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::de::{DeserializeOwned, Error as _};
+use serde::{Deserialize, Deserializer};
+
+use crate::error::{Error, Rejected};
+
+/// The settings of a file, and its text, for messages.
+#[derive(Debug)]
+pub struct SettingsFile<T> {
+    /// The settings.
+    pub settings: T,
+    /// The text.
+    pub text: SettingsText,
+}
+
+/// The text of a file of settings.
+#[derive(Debug)]
+pub struct SettingsText {
+    path: PathBuf,
+    text: String,
+}
+
+/// Reads a file.
+///
+/// # Errors
+///
+/// The file cannot be read, or a setting is missing, unknown, or of another type. The message has the
+/// line.
+pub fn read<T: DeserializeOwned>(path: &Path) -> Result<SettingsFile<T>, Error> {
+    let text =
+        fs::read_to_string(path).map_err(|why| Rejected::unreadable("the settings", path, why))?;
+    let text = SettingsText { path: path.to_owned(), text };
+    let settings = toml::from_str(&text.text).map_err(|error| {
+        let is_missing = error.message().starts_with("missing field");
+        // what is missing outside of tables is on no line
+        let span = error.span().filter(|span| !(is_missing && span.is_empty()));
+        let remedy = if is_missing { "add it" } else { "correct this line" };
+        let line = span.map(|span| 1 + lines(&text.text[..span.start]));
+        text.refusal(line, format!("{}: {remedy}", error.message()))
+    })?;
+    Ok(SettingsFile { settings, text })
+}
+
+impl SettingsText {
+    /// Returns an error about a setting, such as `proxy.health.target`, with its line.
+    #[must_use]
+    pub fn refuse(&self, setting: &str, why: String) -> Error {
+        self.refusal(line_of(&self.text, setting), why).into()
+    }
+
+    fn refusal(&self, line: Option<usize>, why: String) -> Rejected {
+        Rejected::Settings { path: self.path.clone(), line, why }
+    }
+}
+
+fn lines(text: &str) -> usize {
+    text.bytes().filter(|byte| *byte == b'\n').count()
+}
+
+/// Returns the line of a setting, counted from one.
+fn line_of(text: &str, setting: &str) -> Option<usize> {
+    let mut table = String::new();
+    for (at, line) in text.lines().enumerate() {
+        let line = line.trim();
+        if let Some(name) = line.strip_prefix('[') {
+            table = name.trim_matches(['[', ']', ' ']).to_owned() + ".";
+        }
+        let key = line.split_once('=').map(|(key, _)| key.trim());
+        if key.is_some() && setting.strip_prefix(&table) == key {
+            return Some(at + 1);
+        }
+    }
+    None
+}
+
+/// A value with a name.
+#[derive(Clone, Copy, Debug)]
+pub struct Named<T>(pub T);
+
+impl<'de, T: FromStr<Err: Display>> Deserialize<'de> for Named<T> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        String::deserialize(from)?.parse().map(Self).map_err(D::Error::custom)
+    }
+}
+
+/// A time in seconds, which may have decimals.
+#[derive(Clone, Copy, Debug)]
+pub struct Seconds(pub Duration);
+
+impl<'de> Deserialize<'de> for Seconds {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let seconds = f64::deserialize(from)?;
+        Duration::try_from_secs_f64(seconds).map(Self).map_err(D::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_of_a_setting_is_found_in_its_table() {
+        let text =
+            "address = 1\n[limits]\nidle = 1\n[proxy]\nidle = 2\n[proxy.health]\ntarget='/'\n";
+        assert_eq!(line_of(text, "address"), Some(1));
+        assert_eq!(line_of(text, "limits.idle"), Some(3));
+        assert_eq!(line_of(text, "proxy.idle"), Some(5));
+        assert_eq!(line_of(text, "proxy.health.target"), Some(7));
+        assert_eq!(line_of(text, "idle"), None);
+        assert_eq!(line_of(text, ""), None);
+    }
+}

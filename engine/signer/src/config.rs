@@ -1,0 +1,182 @@
+//! The configuration of a signer.
+
+use core::net::SocketAddr;
+use core::time::Duration;
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use tollgate_server::Listen;
+
+use crate::error::Error;
+
+/// The configuration of a signer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// The path of the Unix socket.
+    pub unix: Option<PathBuf>,
+    /// The permissions of the socket's file, such as 0o660.
+    pub unix_mode: u32,
+    /// The listener with TLS.
+    pub tls: Option<TlsSettings>,
+    /// The file that each operation is written to before its result leaves.
+    pub audit_log: Option<PathBuf>,
+    /// Address of a listener with plain HTTP that answers `/metrics`.
+    pub metrics: Option<Listen>,
+    /// The number of worker threads, 1 to [`WORKERS_MAX`].
+    pub workers: usize,
+    /// The program should hide its memory and confine itself to the system calls of a signer.
+    pub seccomp: bool,
+    /// The keys.
+    pub keys: Vec<KeySettings>,
+    /// The clients.
+    pub clients: Vec<ClientSettings>,
+    /// Bounds and time limits.
+    pub limits: Limits,
+}
+
+/// A listener with TLS 1.3, whose clients have certificates.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TlsSettings {
+    /// The address; port 0 chooses a free port.
+    pub address: SocketAddr,
+    /// The chain of the signer's certificate in PEM.
+    pub chain: PathBuf,
+    /// The private key of the certificate in PEM.
+    pub key: PathBuf,
+    /// Trust anchors of clients in PEM.
+    pub client_roots: PathBuf,
+}
+
+/// A key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeySettings {
+    /// The name in the settings of clients and in logs.
+    pub name: String,
+    /// The private key in PEM: RSA, or on P-256.
+    pub file: PathBuf,
+    /// Clients may be allowed the raw operation.
+    pub raw: bool,
+}
+
+/// A client, known by its user or by its certificate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClientSettings {
+    /// The name in logs.
+    pub name: String,
+    /// The number of the user whose processes are this client, on the Unix socket.
+    pub uid: Option<u32>,
+    /// A DNS name or URI in the `subjectAltName` of the client's certificate; its common name if it
+    /// has no `subjectAltName`.
+    pub certificate: Option<String>,
+    /// The names of its keys.
+    pub keys: Vec<String>,
+    /// Its operations.
+    pub allow: BTreeSet<Allowed>,
+}
+
+/// A kind of operations that a client may request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Allowed {
+    /// Decryption with implicit rejection, for TLS 1.2 with RSA key exchange.
+    Decrypt,
+    /// RSA without padding.
+    Raw,
+    /// Signatures.
+    Sign,
+}
+
+impl Allowed {
+    /// The kinds with their names in settings.
+    pub const ALL: [(Self, &'static str); 3] =
+        [(Self::Decrypt, "decrypt"), (Self::Raw, "raw"), (Self::Sign, "sign")];
+}
+
+/// The bounds that concern the clients of a signer. Times are checked every 100 ms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// The maximum number of open connections; further ones are closed at once.
+    pub connections_max: usize,
+    /// The maximum number of requests of one connection in a turn. Further ones wait in the
+    /// connection.
+    pub requests_max: usize,
+    /// The longest body of a frame, in bytes.
+    pub frame_bytes_max: usize,
+    /// The longest time from accepting a connection to the end of its handshake.
+    pub handshake: Duration,
+    /// The longest time without a whole request.
+    pub idle: Duration,
+    /// The longest time in which a client accepts no bytes of an answer.
+    pub write: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connections_max: 1024,
+            requests_max: 64,
+            frame_bytes_max: 4096,
+            handshake: Duration::from_secs(10),
+            idle: Duration::from_secs(3600),
+            write: Duration::from_secs(10),
+        }
+    }
+}
+
+/// The maximum number of worker threads.
+pub(crate) const WORKERS_MAX: usize = 256;
+
+/// The limit of all waits.
+const WAIT_MAX: Duration = Duration::from_secs(24 * 60 * 60);
+
+impl Config {
+    /// Checks everything that needs no file and no socket.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        if self.unix.is_none() && self.tls.is_none() {
+            return Err(Error::setting("unix", "no listener: give `unix`, [tls], or both"));
+        }
+        if self.unix_mode > 0o777 {
+            return Err(Error::setting("unix_mode", "give permissions such as \"0660\""));
+        }
+        if !(1..=WORKERS_MAX).contains(&self.workers) {
+            let why = format!("{} workers: give a number from 1 to {WORKERS_MAX}", self.workers);
+            return Err(Error::setting("workers", why));
+        }
+        if self.keys.is_empty() {
+            return Err(Error::setting(
+                "key",
+                "no key: add a table [[key]] with `name` and `file`",
+            ));
+        }
+        if self.clients.is_empty() {
+            let why = "no client: add a table [[client]] with `name`, `uid` or `certificate`, and \
+                       `keys`";
+            return Err(Error::setting("client", why));
+        }
+        self.limits.check()
+    }
+}
+
+impl Limits {
+    fn check(&self) -> Result<(), Error> {
+        let times = [("handshake", self.handshake), ("idle", self.idle), ("write", self.write)];
+        for (name, time) in times {
+            if time.is_zero() || time > WAIT_MAX {
+                let why = "give a time above 0, at most a day (86400)";
+                return Err(Error::setting(format!("limits.{name}"), why));
+            }
+        }
+        let numbers = [
+            ("connections_max", self.connections_max, 1..=1 << 16),
+            ("requests_max", self.requests_max, 1..=1 << 10),
+            // the longest key has 1024 bytes, and other items some hundred more
+            ("frame_bytes_max", self.frame_bytes_max, 1536..=0xffff),
+        ];
+        for (name, number, allowed) in numbers {
+            if !allowed.contains(&number) {
+                let why = format!("give a number from {} to {}", allowed.start(), allowed.end());
+                return Err(Error::setting(format!("limits.{name}"), why));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,217 @@
+//! A connection: its peer, the bytes that have come, and the answers that have not left.
+
+use std::io::{self, ErrorKind};
+use std::time::Instant;
+
+use tollgate_keyless::{ErrorCode, HEADER_BYTES, Message, PADDED_BYTES, REFUSAL, Split, split};
+use tollgate_queue::{Caller, PrivateJob};
+use zeroize::{Zeroize as _, Zeroizing};
+
+use crate::config::Limits;
+use crate::identity::Identity;
+use crate::stream::Stream;
+use crate::tls::Verified;
+
+/// A connection takes no more requests while this many bytes of answers wait.
+const OUTPUT_BYTES_MAX: usize = 256 * 1024;
+
+pub(crate) struct Connection {
+    pub(crate) stream: Stream,
+    /// The peer, for the audit log.
+    pub(crate) peer: String,
+    pub(crate) state: State,
+    /// The source of its requests in the queue.
+    pub(crate) caller: Caller<PrivateJob>,
+    input: Vec<u8>,
+    /// The bytes of `input` before this were read as requests.
+    taken: usize,
+    output: Zeroizing<Vec<u8>>,
+    sent: usize,
+    /// The socket may have bytes.
+    pub(crate) is_readable: bool,
+    /// The peer has sent its last byte.
+    pub(crate) has_ended: bool,
+    /// It ends when its answers have left.
+    pub(crate) ends: bool,
+    /// The time of the last whole request, or of the beginning.
+    active: Instant,
+    /// The time since when the peer has not taken a byte that waits.
+    stuck: Option<Instant>,
+}
+
+pub(crate) enum State {
+    Handshake,
+    Open {
+        identity: Identity,
+        /// The end of the certificate's validity.
+        until: Option<Instant>,
+    },
+}
+
+impl Connection {
+    pub(crate) fn new(
+        stream: Stream,
+        peer: String,
+        state: State,
+        caller: Caller<PrivateJob>,
+    ) -> Self {
+        Self {
+            stream,
+            peer,
+            state,
+            caller,
+            input: Vec::new(),
+            taken: 0,
+            output: Zeroizing::default(),
+            sent: 0,
+            is_readable: true,
+            has_ended: false,
+            ends: false,
+            active: Instant::now(),
+            stuck: None,
+        }
+    }
+
+    /// Reads until the socket is empty, or until the bytes of a turn have come.
+    pub(crate) fn receive(&mut self, limits: &Limits) -> io::Result<()> {
+        self.input.drain(..self.taken);
+        self.taken = 0;
+        let room = limits.requests_max * PADDED_BYTES + limits.frame_bytes_max + HEADER_BYTES;
+        let mut piece = [0; 16 * 1024];
+        while self.is_readable && !self.has_ended && self.input.len() < room && self.has_room() {
+            match self.stream.read(&mut piece) {
+                Ok(0) => self.has_ended = true,
+                Ok(count) => self.input.extend(&piece[..count]),
+                Err(why) if why.kind() == ErrorKind::WouldBlock => self.is_readable = false,
+                Err(why) if why.kind() == ErrorKind::Interrupted => {}
+                Err(why) => return Err(why),
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns whether more answers may wait.
+    fn has_room(&self) -> bool {
+        self.output.len() - self.sent < OUTPUT_BYTES_MAX
+    }
+
+    /// Takes the next request, if it has come. A stream that cannot be read ends with an answer.
+    pub(crate) fn next(&mut self, limits: &Limits) -> Option<Request> {
+        if self.ends || !self.has_room() {
+            return None;
+        }
+        let refused = |id, why| Some(Request { id, read: Err(why) });
+        match split(&self.input[self.taken..], limits.frame_bytes_max) {
+            Split::Partial => None,
+            Split::Broken { id, why } => {
+                self.ends = true;
+                refused(
+                    id,
+                    match why {
+                        tollgate_keyless::Broken::Length => ErrorCode::Format,
+                        tollgate_keyless::Broken::Version => ErrorCode::VersionMismatch,
+                    },
+                )
+            }
+            Split::Frame { frame, len } => {
+                let id = frame.id;
+                let range = self.taken + HEADER_BYTES..self.taken + len;
+                self.taken += len;
+                self.active = Instant::now();
+                Some(Request { id, read: Ok(range) })
+            }
+        }
+    }
+
+    /// Returns the body of a request that [`next`](Self::next) has returned in this turn.
+    pub(crate) fn body(&self, range: core::ops::Range<usize>) -> &[u8] {
+        &self.input[range]
+    }
+
+    /// Returns whether a whole request waits.
+    pub(crate) fn has_request(&self, limits: &Limits) -> bool {
+        let rest = split(&self.input[self.taken..], limits.frame_bytes_max);
+        !self.ends && rest != Split::Partial && self.has_room()
+    }
+
+    /// Adds an answer.
+    pub(crate) fn answer(&mut self, id: u32, opcode: u8, payload: &[u8]) {
+        let needed = payload.len() + PADDED_BYTES;
+        if self.output.capacity() - self.output.len() < needed {
+            // Growing in place would leave copies of a decrypted message in memory.
+            let mut grown = Zeroizing::new(Vec::with_capacity(2 * (self.output.len() + needed)));
+            grown.extend(&self.output[..]);
+            self.output = grown;
+        }
+        Message { id, opcode, ski: None, payload }.write(&mut self.output);
+    }
+
+    pub(crate) fn refuse(&mut self, id: u32, why: ErrorCode) {
+        self.answer(id, REFUSAL, &[why as u8]);
+    }
+
+    /// Sends answers until the socket is full.
+    pub(crate) fn send(&mut self) -> io::Result<()> {
+        while self.sent < self.output.len() {
+            match self.stream.write(&self.output[self.sent..]) {
+                Ok(0) => return Err(ErrorKind::WriteZero.into()),
+                Ok(count) => {
+                    self.sent += count;
+                    self.stuck = None;
+                }
+                Err(why) if why.kind() == ErrorKind::WouldBlock => {
+                    self.stuck.get_or_insert_with(Instant::now);
+                    return Ok(());
+                }
+                Err(why) if why.kind() == ErrorKind::Interrupted => {}
+                Err(why) => return Err(why),
+            }
+        }
+        self.output.zeroize();
+        self.sent = 0;
+        Ok(())
+    }
+
+    /// Returns whether all answers have left.
+    pub(crate) fn is_flushed(&self) -> bool {
+        self.sent == self.output.len()
+    }
+
+    /// Returns the limit that has passed.
+    pub(crate) fn expired(&self, limits: &Limits, now: Instant) -> Option<&'static str> {
+        let since = |start: Instant| now.saturating_duration_since(start);
+        if self.stuck.is_some_and(|start| since(start) > limits.write) {
+            return Some("takes no answers");
+        }
+        match &self.state {
+            State::Handshake => (since(self.active) > limits.handshake).then_some("no handshake"),
+            State::Open { until: Some(until), .. } if *until <= now => Some("certificate expired"),
+            State::Open { .. } => (since(self.active) > limits.idle).then_some("idle"),
+        }
+    }
+}
+
+/// A request of a connection.
+pub(crate) struct Request {
+    pub(crate) id: u32,
+    /// The range of its body, or why it cannot be read.
+    pub(crate) read: Result<core::ops::Range<usize>, ErrorCode>,
+}
+
+impl Connection {
+    pub(crate) fn is_shaking_hands(&self) -> bool {
+        matches!(self.state, State::Handshake)
+    }
+
+    /// The handshake is complete.
+    pub(crate) fn opens(&mut self, peer: Verified) {
+        self.state = State::Open { identity: peer.identity, until: Some(peer.until) };
+        self.active = Instant::now();
+    }
+
+    /// Returns whether the socket may have bytes that a turn can take.
+    pub(crate) fn may_read(&self) -> bool {
+        let is_open = !self.is_shaking_hands();
+        is_open && self.is_readable && !self.has_ended && !self.ends && self.has_room()
+    }
+}

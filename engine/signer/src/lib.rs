@@ -1,0 +1,40 @@
+//! Remote signer: signs and decrypts for the front ends of a site, with one queue for all of them.
+//!
+//! * [`Signer::start`] takes a [`Config`]; [`Running::stop`] drains and reports.
+//! * Clients speak the protocol of gokeyless ([`tollgate_keyless`]) on a Unix socket, where the
+//!   system names their user, or on TLS 1.3 with a certificate of their own.
+//! * Each client has its keys and operations. For all other keys the answer is the same as for keys
+//!   that do not exist. The raw operation must be allowed for the key and for the client.
+//! * Decryption rejects implicitly: a client never learns whether a padding was valid.
+//! * Requests of all connections meet in one queue, so those of several front ends share lanes.
+//! * Every operation is in the audit log before its result leaves.
+//! * Every wait and every queue is bounded; [`Limits`] sets the bounds that concern clients.
+//!
+//! Each worker is a thread with an event loop. In each turn it submits the requests that have come,
+//! runs them in batches, and answers.
+//!
+//! This crate is internal: what it promises is the program `tollgate signer` and its files.
+#![forbid(unsafe_code)]
+
+mod answer;
+mod audit;
+mod config;
+mod connection;
+mod counters;
+mod error;
+mod identity;
+mod keys;
+mod listener;
+mod metrics;
+mod policy;
+mod settings;
+mod shared;
+mod signer;
+mod stream;
+mod tls;
+mod worker;
+
+pub use config::{Allowed, ClientSettings, Config, KeySettings, Limits, TlsSettings};
+pub use counters::Counts;
+pub use error::Error;
+pub use signer::{Report, Running, Signer};

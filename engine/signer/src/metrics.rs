@@ -1,0 +1,39 @@
+//! The counters in the `OpenMetrics` text format.
+
+use core::fmt;
+
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::DescriptorEncoder;
+use tollgate_server::families::{Families, text_of};
+
+use crate::counters::Counts;
+
+pub(crate) fn text(counts: Counts) -> (&'static str, String) {
+    text_of("tollgate_signer", |registry| {
+        registry.register_collector(Box::new(Snapshot(counts)));
+    })
+}
+
+#[derive(Debug)]
+struct Snapshot(Counts);
+
+impl Collector for Snapshot {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let Self(counts) = self;
+        let mut family = Families(&mut encoder);
+        let kinds = [("unix", counts.unix_connections), ("tls", counts.tls_connections)];
+        family.counters("connections", "Connections accepted", "kind", kinds)?;
+        family.gauge("connections_open", "Connections open now", counts.connections_open)?;
+        let help = "Connections closed because their peer is no client or there were too many";
+        family.counter("connections_refused", help, counts.connections_refused)?;
+        let requests = counts.requests.iter().filter(|row| row.2 > 0);
+        let rows =
+            requests.map(|(kind, outcome, n)| ([("kind", *kind), ("outcome", *outcome)], *n));
+        family.rows("requests", "Requests answered", rows)?;
+        let (batches, operations) = counts.batches();
+        family.counter("batches", "Batches of two operations or more", batches)?;
+        family.counter("batched_operations", "Operations in batches", operations)?;
+        let help = "Operations not released because the audit log could not be written";
+        family.counter("audit_failures", help, counts.audit_failures)
+    }
+}

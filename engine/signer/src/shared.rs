@@ -1,0 +1,75 @@
+//! State that the workers of a signer share.
+
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Instant;
+
+use tollgate_queue::{PrivateJob, Queue};
+
+use crate::audit::Audit;
+use crate::counters::{Counters, Counts};
+use crate::policy::Policy;
+
+pub(crate) struct Shared {
+    policy: Mutex<Arc<Policy>>,
+    /// The number of reloads.
+    generation: AtomicU64,
+    pub(crate) queue: Queue<PrivateJob>,
+    pub(crate) counters: Counters,
+    pub(crate) audit: Option<Audit>,
+    /// The last write to the audit log failed.
+    pub(crate) is_audit_broken: AtomicBool,
+    /// Set when the signer stops: the time by which the workers must finish.
+    stop: OnceLock<Instant>,
+    /// Prints a line for the operator.
+    pub(crate) say: Box<dyn Fn(&str) + Send + Sync>,
+}
+
+impl Shared {
+    pub(crate) fn new(
+        policy: Policy,
+        queue: Queue<PrivateJob>,
+        audit: Option<Audit>,
+        say: Box<dyn Fn(&str) + Send + Sync>,
+    ) -> Self {
+        Self {
+            policy: Mutex::new(Arc::new(policy)),
+            generation: AtomicU64::new(0),
+            queue,
+            counters: Counters::default(),
+            audit,
+            is_audit_broken: AtomicBool::new(false),
+            stop: OnceLock::new(),
+            say,
+        }
+    }
+
+    /// Returns the policy and its generation.
+    pub(crate) fn policy(&self) -> (u64, Arc<Policy>) {
+        let policy = self.policy.lock().unwrap_or_else(PoisonError::into_inner);
+        (self.generation(), Arc::clone(&policy))
+    }
+
+    pub(crate) fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn replace(&self, new: Policy) {
+        let mut policy = self.policy.lock().unwrap_or_else(PoisonError::into_inner);
+        *policy = Arc::new(new);
+        self.generation.fetch_add(1, Ordering::Release);
+    }
+
+    pub(crate) fn stop(&self, deadline: Instant) {
+        self.stop.get_or_init(|| deadline);
+    }
+
+    pub(crate) fn stop_deadline(&self) -> Option<Instant> {
+        self.stop.get().copied()
+    }
+
+    pub(crate) fn counts(&self) -> Counts {
+        let fill = self.queue.stats().map(|stats| stats.fill).unwrap_or_default();
+        self.counters.read(fill)
+    }
+}

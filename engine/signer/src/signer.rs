@@ -1,0 +1,224 @@
+//! Starting and stopping a signer.
+
+use core::net::SocketAddr;
+use core::sync::atomic::Ordering;
+use core::time::Duration;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::Instant;
+
+use mio::Waker;
+use tollgate_queue::{Lanes, Queue, Unit};
+use tollgate_server::MetricsPage;
+
+use crate::audit::Audit;
+use crate::config::Config;
+use crate::counters::Counts;
+use crate::error::Error;
+use crate::listener::{LocalSocket, tcp};
+use crate::metrics;
+use crate::policy::Policy;
+use crate::shared::Shared;
+use crate::worker::{Listeners, TURN_MAX, Worker};
+
+/// A signer that can start.
+#[derive(Debug)]
+pub struct Signer;
+
+impl Signer {
+    /// Starts a signer; `say` prints lines for its operator.
+    ///
+    /// # Errors
+    ///
+    /// A setting, a key or a certificate is not usable, or the system lacks a resource.
+    pub fn start(
+        config: Config,
+        say: impl Fn(&str) + Send + Sync + 'static,
+    ) -> Result<Running, Error> {
+        config.check()?;
+        let policy = Policy::load(&config)?;
+        let audit = config.audit_log.as_deref().map(Audit::open).transpose()?;
+        let local = config.unix.as_deref().map(|path| LocalSocket::open(path, config.unix_mode));
+        let local = local.transpose()?;
+        let remote = config.tls.as_ref().map(|tls| tcp(tls.address)).transpose()?;
+        let shared = Arc::new(Shared::new(policy, queue(config.workers)?, audit, Box::new(say)));
+        let (mut workers, mut wakers) = (Vec::new(), Vec::new());
+        for number in 0..config.workers {
+            let failed = |why| Error::system("starting a worker")(why);
+            let listeners = Listeners {
+                unix: local
+                    .as_ref()
+                    .map(|local| local.listener.try_clone())
+                    .transpose()
+                    .map_err(failed)?
+                    .map(mio::net::UnixListener::from_std),
+                tcp: remote
+                    .as_ref()
+                    .map(|(remote, _)| remote.try_clone())
+                    .transpose()
+                    .map_err(failed)?
+                    .map(mio::net::TcpListener::from_std),
+            };
+            let (worker, waker) = Worker::new(listeners, Arc::clone(&shared)).map_err(failed)?;
+            let thread = thread::Builder::new().name(format!("signer {number}"));
+            workers.push(thread.spawn(move || worker.run()).map_err(failed)?);
+            wakers.push(waker);
+        }
+        let page = |listen| {
+            let shared = Arc::clone(&shared);
+            MetricsPage::start(listen, move || metrics::text(shared.counts()))
+        };
+        let metrics = config.metrics.as_ref().map(page).transpose()?;
+        let address = remote.map(|(_, address)| address);
+        Ok(Running { config, shared, address, local, workers, wakers, metrics })
+    }
+
+    /// Checks everything that a start would check, except for sockets and the audit log.
+    ///
+    /// # Errors
+    ///
+    /// As [`start`](Self::start).
+    pub fn check(config: &Config) -> Result<(), Error> {
+        config.check()?;
+        Policy::load(config).map(|_| ())
+    }
+}
+
+/// Starts a queue with a unit for each worker. No thread waits for others: the requests that have
+/// come while a batch ran are the next batch.
+fn queue(workers: usize) -> Result<Queue<tollgate_queue::PrivateJob>, Error> {
+    let failed = |why: &dyn core::fmt::Display| Error::Unavailable {
+        doing: "starting the engine".into(),
+        why: why.to_string(),
+    };
+    let unit = |number| Lanes::new(number).map(|lanes| Box::new(lanes) as Box<dyn Unit<_>>);
+    let units: Result<Vec<_>, _> = (0..workers).map(unit).collect();
+    let capacity = workers * TURN_MAX;
+    let config = tollgate_queue::Config {
+        slots_per_caller_max: capacity,
+        ..tollgate_queue::Config::with_capacity(capacity)
+    };
+    Queue::start(config, units.map_err(|why| failed(&why))?).map_err(|why| failed(&why))
+}
+
+/// A running signer. Dropping it stops it at once.
+pub struct Running {
+    config: Config,
+    shared: Arc<Shared>,
+    address: Option<SocketAddr>,
+    local: Option<LocalSocket>,
+    workers: Vec<JoinHandle<usize>>,
+    wakers: Vec<Waker>,
+    metrics: Option<MetricsPage>,
+}
+
+/// The result of [`Running::stop`].
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// The counts since the start.
+    pub counts: Counts,
+    /// Connections with requests that were not answered in time.
+    pub connections_cut: usize,
+    /// Workers that panicked.
+    pub workers_lost: usize,
+}
+
+impl Running {
+    /// Returns the address of TLS, with the chosen port.
+    #[must_use]
+    pub const fn addr(&self) -> Option<SocketAddr> {
+        self.address
+    }
+
+    /// Returns the address of the metrics, with the chosen port.
+    #[must_use]
+    pub fn metrics_addr(&self) -> Option<SocketAddr> {
+        self.metrics.as_ref().map(MetricsPage::address)
+    }
+
+    /// Returns the counts since the start.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        self.shared.counts()
+    }
+
+    /// Takes the keys, clients, certificates and limits of new settings. They hold for open
+    /// connections too: a connection whose peer is no client any more is closed. If one of them is
+    /// not usable, nothing changes.
+    ///
+    /// # Errors
+    ///
+    /// As [`Signer::start`]; a setting differs that needs a new start.
+    pub fn reload(&self, config: &Config) -> Result<(), Error> {
+        config.check()?;
+        let address = |config: &Config| config.tls.as_ref().map(|tls| tls.address);
+        let differs = [
+            ("unix", config.unix != self.config.unix),
+            ("unix_mode", config.unix_mode != self.config.unix_mode),
+            ("tls.address", address(config) != address(&self.config)),
+            ("audit_log", config.audit_log != self.config.audit_log),
+            ("metrics", config.metrics != self.config.metrics),
+            ("workers", config.workers != self.config.workers),
+            ("seccomp", config.seccomp != self.config.seccomp),
+        ];
+        if let Some((setting, _)) = differs.into_iter().find(|(_, differs)| *differs) {
+            return Err(Error::setting(setting, "it has changed: start the signer again for it"));
+        }
+        self.shared.replace(Policy::load(config)?);
+        self.wake();
+        Ok(())
+    }
+
+    /// Opens the audit log again, after another program has moved it.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be opened; the old one stays in use.
+    pub fn reopen_log(&self) -> Result<(), Error> {
+        self.shared.audit.as_ref().map_or(Ok(()), Audit::reopen)
+    }
+
+    /// Returns whether a worker turns its event loop within `limit`.
+    #[must_use]
+    pub fn responds(&self, limit: Duration) -> bool {
+        let turns = || self.shared.counters.turns.load(Ordering::Relaxed);
+        let deadline = Instant::now() + limit.min(Duration::from_secs(3600));
+        let needed = turns() + self.workers.len() as u64;
+        self.wake();
+        while turns() < needed {
+            if Instant::now() >= deadline {
+                return false;
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+        true
+    }
+
+    /// Stops the signer: it accepts no connections, answers the requests that have come until `limit`
+    /// has passed, and closes all connections.
+    #[must_use]
+    pub fn stop(mut self, limit: Duration) -> Report {
+        let (connections_cut, workers_lost) = self.end(Instant::now() + limit);
+        Report { counts: self.counts(), connections_cut, workers_lost }
+    }
+
+    fn end(&mut self, deadline: Instant) -> (usize, usize) {
+        self.local = None;
+        self.shared.stop(deadline);
+        self.wake();
+        let ended: Vec<_> = self.workers.drain(..).map(JoinHandle::join).collect();
+        let cut = ended.iter().filter_map(|ended| ended.as_ref().ok()).sum();
+        (cut, ended.iter().filter(|ended| ended.is_err()).count())
+    }
+
+    fn wake(&self) {
+        // A worker that has ended does not wake.
+        self.wakers.iter().for_each(|waker| drop(waker.wake()));
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.end(Instant::now());
+    }
+}

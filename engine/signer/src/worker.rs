@@ -1,0 +1,440 @@
+//! A worker: a thread with an event loop. A turn takes the requests that have come, runs their
+//! operations in batches, writes the audit log, and answers.
+
+use core::sync::atomic::Ordering;
+use core::time::Duration;
+use std::io::{self, ErrorKind};
+use std::sync::Arc;
+use std::time::Instant;
+
+use mio::net::{TcpListener, UnixListener};
+use mio::{Events, Interest, Poll, Token, Waker};
+use slab::Slab;
+use tollgate_keyless::{ErrorCode, Frame, Message, Operation, PONG, RESPONSE, Ski};
+use tollgate_queue::{PrivateJob, Ticket};
+use zeroize::Zeroizing;
+
+use crate::answer::{finish, submit};
+use crate::audit::Lines;
+use crate::connection::{Connection, State};
+use crate::identity::Identity;
+use crate::keys::Key;
+use crate::policy::Policy;
+use crate::shared::Shared;
+use crate::stream::Stream;
+
+const UNIX: Token = Token(usize::MAX - 1);
+const TCP: Token = Token(usize::MAX - 2);
+const WAKE: Token = Token(usize::MAX - 3);
+
+/// The maximum number of operations in a turn. It is also the number of slots in the queue for each
+/// worker, so the queue is never full.
+pub(crate) const TURN_MAX: usize = 64;
+/// The maximum number of connections accepted in a turn.
+const ACCEPTS_MAX: usize = 64;
+/// The time between two checks of limits.
+const SWEEP: Duration = Duration::from_millis(100);
+
+/// The listeners of a worker; all workers have the same sockets.
+pub(crate) struct Listeners {
+    pub(crate) unix: Option<UnixListener>,
+    pub(crate) tcp: Option<TcpListener>,
+}
+
+pub(crate) struct Worker {
+    poll: Poll,
+    listeners: Listeners,
+    connections: Slab<Connection>,
+    shared: Arc<Shared>,
+    generation: u64,
+    policy: Arc<Policy>,
+    /// Connections that have more to do without another event.
+    again: Vec<usize>,
+    pending: Vec<Pending>,
+    lines: Lines,
+    swept: Instant,
+}
+
+/// An operation of this turn.
+struct Pending {
+    connection: usize,
+    id: u32,
+    operation: Operation,
+    ski: Option<Ski>,
+    submitted: Result<(Ticket<PrivateJob>, Arc<Key>), ErrorCode>,
+}
+
+impl Worker {
+    pub(crate) fn new(mut listeners: Listeners, shared: Arc<Shared>) -> io::Result<(Self, Waker)> {
+        let poll = Poll::new()?;
+        let waker = Waker::new(poll.registry(), WAKE)?;
+        if let Some(listener) = &mut listeners.unix {
+            poll.registry().register(listener, UNIX, Interest::READABLE)?;
+        }
+        if let Some(listener) = &mut listeners.tcp {
+            poll.registry().register(listener, TCP, Interest::READABLE)?;
+        }
+        let (generation, policy) = shared.policy();
+        let worker = Self {
+            poll,
+            listeners,
+            connections: Slab::new(),
+            shared,
+            generation,
+            policy,
+            again: Vec::new(),
+            pending: Vec::new(),
+            lines: Lines::default(),
+            swept: Instant::now(),
+        };
+        Ok((worker, waker))
+    }
+
+    /// Turns until the signer stops. Returns the number of connections that were cut off.
+    pub(crate) fn run(mut self) -> usize {
+        let mut events = Events::with_capacity(1024);
+        let mut accepts_more = false;
+        loop {
+            let wait = match (accepts_more || !self.again.is_empty(), self.connections.is_empty()) {
+                (true, _) => Some(Duration::ZERO),
+                (false, true) => None,
+                (false, false) => Some(SWEEP),
+            };
+            if self.poll.poll(&mut events, wait).is_err() {
+                events.clear();
+            }
+            self.shared.counters.turns.fetch_add(1, Ordering::Relaxed);
+            self.follow_policy();
+            let mut ready = core::mem::take(&mut self.again);
+            for event in &events {
+                if let Token(key) = event.token()
+                    && let Some(connection) = self.connections.get_mut(key)
+                {
+                    connection.is_readable |= event.is_readable() || event.is_read_closed();
+                    ready.push(key);
+                }
+            }
+            let deadline = self.shared.stop_deadline();
+            if deadline.is_some() {
+                self.listeners = Listeners { unix: None, tcp: None };
+                ready = self.connections.iter().map(|(key, _)| key).collect();
+                ready.iter().for_each(|key| self.connections[*key].is_readable = true);
+            } else {
+                accepts_more = self.accept(&mut ready);
+            }
+            ready.sort_unstable();
+            ready.dedup();
+            self.turn(&ready);
+            self.sweep();
+            self.log();
+            if let Some(deadline) = deadline {
+                self.close_idle();
+                if self.connections.is_empty() || Instant::now() >= deadline {
+                    return self.connections.len();
+                }
+            }
+        }
+    }
+
+    /// Takes new settings. Connections whose peer is no client any more are closed, and so are those
+    /// whose certificates other trust anchors have verified.
+    fn follow_policy(&mut self) {
+        if self.shared.generation() == self.generation {
+            return;
+        }
+        let old = Arc::clone(&self.policy);
+        (self.generation, self.policy) = self.shared.policy();
+        let roots = |policy: &Policy| policy.tls.as_ref().map(|tls| tls.roots.clone());
+        let are_other_roots = roots(&old) != roots(&self.policy);
+        let refused: Vec<usize> = self
+            .connections
+            .iter()
+            .filter(|(_, connection)| match (&connection.state, &connection.stream) {
+                (State::Handshake, _) => are_other_roots,
+                (State::Open { .. }, Stream::Tls(_)) if are_other_roots => true,
+                (State::Open { identity, .. }, _) => self.policy.client(identity).is_none(),
+            })
+            .map(|(key, _)| key)
+            .collect();
+        refused.into_iter().for_each(|key| self.close(key, "not allowed any more"));
+    }
+
+    /// Accepts clients, and returns whether more may wait.
+    fn accept(&mut self, ready: &mut Vec<usize>) -> bool {
+        for _ in 0..ACCEPTS_MAX {
+            let Some((stream, peer, state)) = self.accept_one() else {
+                return false;
+            };
+            if let Some((stream, state)) = stream.zip(state) {
+                ready.extend(self.add(stream, peer, state));
+            } else {
+                self.shared.counters.refused.fetch_add(1, Ordering::Relaxed);
+                self.lines.connection(&peer, None, "refused: no client");
+            }
+        }
+        true
+    }
+
+    /// Returns a new connection and its peer; without stream and state if it is no client.
+    fn accept_one(&self) -> Option<(Option<Stream>, String, Option<State>)> {
+        if let Some(listener) = &self.listeners.unix
+            && let Ok((socket, _)) = listener.accept()
+        {
+            self.shared.counters.unix.fetch_add(1, Ordering::Relaxed);
+            let Ok(peer) = rustix::net::sockopt::socket_peercred(&socket) else {
+                return Some((None, "unknown".to_owned(), None));
+            };
+            let uid = peer.uid.as_raw();
+            let text = format!("uid {uid}, process {}", peer.pid.as_raw_pid());
+            let identity = Identity::User(uid);
+            let is_client = self.policy.client(&identity).is_some();
+            let state = is_client.then_some(State::Open { identity, until: None });
+            return Some((Some(Stream::Unix(socket)), text, state));
+        }
+        if let Some(listener) = &self.listeners.tcp
+            && let Ok((socket, address)) = listener.accept()
+        {
+            self.shared.counters.tls.fetch_add(1, Ordering::Relaxed);
+            let tls = self.policy.tls.as_ref();
+            let stream = tls.and_then(|tls| Stream::tls(tls, socket).ok());
+            return Some((stream, address.to_string(), Some(State::Handshake)));
+        }
+        None
+    }
+
+    fn add(&mut self, mut stream: Stream, peer: String, state: State) -> Option<usize> {
+        let open = self.shared.counters.open.fetch_add(1, Ordering::Relaxed);
+        let entry = self.connections.vacant_entry();
+        let key = entry.key();
+        let max = self.policy.limits.connections_max as u64;
+        let registered = stream.register(self.poll.registry(), Token(key));
+        match self.shared.queue.caller() {
+            Ok(caller) if open < max && registered.is_ok() => {
+                entry.insert(Connection::new(stream, peer, state, caller));
+                if let State::Open { .. } = self.connections[key].state {
+                    self.opened(key);
+                }
+                Some(key)
+            }
+            _ => {
+                self.shared.counters.open.fetch_sub(1, Ordering::Relaxed);
+                self.shared.counters.refused.fetch_add(1, Ordering::Relaxed);
+                self.lines.connection(&peer, None, "refused: too many connections");
+                None
+            }
+        }
+    }
+
+    /// Logs that a client has connected.
+    fn opened(&mut self, key: usize) {
+        let connection = &self.connections[key];
+        if let State::Open { identity, .. } = &connection.state {
+            let client = self.policy.client(identity).map(|client| client.name.as_str());
+            self.lines.connection(&connection.peer, client, "accepted");
+        }
+    }
+
+    /// Takes the requests of these connections, runs them, and answers.
+    fn turn(&mut self, ready: &[usize]) {
+        // Another connection is the first in each turn, because the operations of a turn are limited.
+        let first =
+            ready.len() - (self.swept.elapsed().subsec_nanos() as usize) % ready.len().max(1);
+        for key in ready[first.min(ready.len())..].iter().chain(&ready[..first.min(ready.len())]) {
+            if let Err(why) = self.take(*key) {
+                let reason = match why.kind() {
+                    ErrorKind::PermissionDenied => "refused: no client",
+                    _ if self.connections.get(*key).is_some_and(Connection::is_shaking_hands) => {
+                        "refused: handshake failed"
+                    }
+                    _ => "failed",
+                };
+                self.close(*key, reason);
+            }
+        }
+        self.answer();
+        for key in ready {
+            self.send(*key);
+        }
+    }
+
+    /// Takes the requests that a connection has sent.
+    fn take(&mut self, key: usize) -> io::Result<()> {
+        let Some(connection) = self.connections.get_mut(key) else {
+            return Ok(());
+        };
+        if connection.is_shaking_hands() {
+            match connection.stream.shake_hands() {
+                Ok(Some(peer)) if self.policy.client(&peer.identity).is_some() => {
+                    connection.opens(peer);
+                    self.opened(key);
+                }
+                Ok(_) => return Err(ErrorKind::PermissionDenied.into()),
+                Err(why) if why.kind() == ErrorKind::WouldBlock => return Ok(()),
+                Err(why) => return Err(why),
+            }
+        }
+        let limits = self.policy.limits;
+        let connection = &mut self.connections[key];
+        connection.receive(&limits)?;
+        let State::Open { identity, .. } = &connection.state else {
+            return Ok(());
+        };
+        let client = self.policy.client(identity).ok_or(ErrorKind::PermissionDenied)?;
+        for _ in 0..limits.requests_max {
+            if self.pending.len() >= TURN_MAX {
+                break;
+            }
+            let Some(request) = connection.next(&limits) else {
+                break;
+            };
+            let id = request.id;
+            let message = request.read.and_then(|range| {
+                let body = connection.body(range);
+                Message::read(Frame { id, body }).map_err(|_| ErrorCode::Format)
+            });
+            let read = message.and_then(|message| {
+                Operation::from_code(message.opcode).map(|operation| (message, operation))
+            });
+            match read {
+                Err(why) => {
+                    self.shared.counters.count(None, Err(why));
+                    connection.refuse(id, why);
+                }
+                Ok((message, operation @ Operation::Ping)) => {
+                    let payload = message.payload.to_vec();
+                    self.shared.counters.count(Some(operation), Ok(()));
+                    connection.answer(id, PONG, &payload);
+                }
+                Ok((message, operation)) => {
+                    let submitted = client.key(message.ski, operation).and_then(|key| {
+                        let ticket = submit(&connection.caller, key, operation, message.payload)?;
+                        Ok((ticket, Arc::clone(key)))
+                    });
+                    let ski = message.ski;
+                    self.pending.push(Pending { connection: key, id, operation, ski, submitted });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs the operations of this turn, writes their lines, and adds their answers.
+    fn answer(&mut self) {
+        type Results = Vec<(usize, u32, Operation, Result<Zeroizing<Vec<u8>>, ErrorCode>)>;
+        let mut results: Results = Vec::with_capacity(self.pending.len());
+        for Pending { connection, id, operation, ski, submitted } in self.pending.drain(..) {
+            let result = submitted.and_then(|(ticket, key)| finish(ticket, operation, &key));
+            if let Some(at) = self.connections.get(connection)
+                && let State::Open { identity, .. } = &at.state
+            {
+                let client = self.policy.client(identity).map_or("", |client| &client.name);
+                let outcome = result.as_ref().map(|_| ()).map_err(|why| *why);
+                self.lines.operation((&at.peer, client), operation, ski, outcome);
+            }
+            results.push((connection, id, operation, result));
+        }
+        let is_logged = self.log();
+        for (connection, id, operation, result) in results {
+            let result = if is_logged { result } else { Err(ErrorCode::Internal) };
+            let counters = &self.shared.counters;
+            counters.count(Some(operation), result.as_ref().map(|_| ()).map_err(|why| *why));
+            if !is_logged {
+                counters.audit_failures.fetch_add(1, Ordering::Relaxed);
+            }
+            if let Some(connection) = self.connections.get_mut(connection) {
+                match result {
+                    Ok(payload) => connection.answer(id, RESPONSE, &payload),
+                    Err(why) => connection.refuse(id, why),
+                }
+            }
+        }
+    }
+
+    /// Writes the lines of this turn to the audit log, and returns whether they are there.
+    fn log(&mut self) -> bool {
+        let Some(audit) = self.shared.audit.as_ref().filter(|_| !self.lines.is_empty()) else {
+            self.lines.clear();
+            return true;
+        };
+        let written = audit.write(&self.lines);
+        self.lines.clear();
+        let was_broken = self.shared.is_audit_broken.swap(written.is_err(), Ordering::Relaxed);
+        if let Err(why) = &written
+            && !was_broken
+        {
+            let text = "the audit log cannot be written, so operations are refused until it can";
+            (self.shared.say)(&format!(
+                "{text} ({why}): make room, or send SIGUSR1 for a new file"
+            ));
+        }
+        written.is_ok()
+    }
+
+    /// Sends the answers of a connection, and ends it if it has ended.
+    fn send(&mut self, key: usize) {
+        let Some(connection) = self.connections.get_mut(key) else {
+            return;
+        };
+        if let Err(_closed) = connection.send() {
+            return self.close(key, "failed");
+        }
+        let has_more = connection.has_request(&self.policy.limits);
+        if connection.is_flushed() && (connection.ends || connection.has_ended && !has_more) {
+            let why = if connection.ends { "cannot be read" } else { "ended" };
+            return self.close(key, why);
+        }
+        if has_more || connection.may_read() {
+            self.again.push(key);
+        }
+    }
+
+    fn sweep(&mut self) {
+        let now = Instant::now();
+        if now.duration_since(self.swept) < SWEEP {
+            return;
+        }
+        self.swept = now;
+        let expired: Vec<(usize, &str)> = self
+            .connections
+            .iter()
+            .filter_map(|(key, connection)| {
+                Some((key, connection.expired(&self.policy.limits, now)?))
+            })
+            .collect();
+        expired.into_iter().for_each(|(key, why)| self.close(key, why));
+    }
+
+    /// Closes connections that wait for nothing. The signer is stopping.
+    fn close_idle(&mut self) {
+        let limits = self.policy.limits;
+        let idle =
+            |connection: &Connection| connection.is_flushed() && !connection.has_request(&limits);
+        let idle: Vec<usize> =
+            self.connections.iter().filter(|(_, it)| idle(it)).map(|(key, _)| key).collect();
+        idle.into_iter().for_each(|key| self.close(key, "the signer stops"));
+    }
+
+    fn close(&mut self, key: usize, why: &str) {
+        let Some(mut connection) = self.connections.try_remove(key) else {
+            return;
+        };
+        connection.stream.end();
+        let client = match &connection.state {
+            State::Open { identity, .. } => self.policy.client(identity),
+            State::Handshake => None,
+        };
+        if why.starts_with("refused") {
+            self.shared.counters.refused.fetch_add(1, Ordering::Relaxed);
+        }
+        self.lines.connection(&connection.peer, client.map(|it| it.name.as_str()), why);
+        self.shared.counters.open.fetch_sub(1, Ordering::Relaxed);
+        self.again.retain(|other| *other != key);
+    }
+}
+
+impl Drop for Worker {
+    /// Writes the lines about the ends of connections.
+    fn drop(&mut self) {
+        self.log();
+    }
+}

@@ -1,0 +1,10 @@
+//! A signer with clients of each kind: honest ones, others, and those that break the protocol.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod frames;
+mod operations;
+mod permissions;
+mod rig;
+mod running;
+mod starting;
+mod tls;

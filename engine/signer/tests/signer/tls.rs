@@ -1,0 +1,248 @@
+//! Clients with certificates.
+
+use core::time::Duration;
+use std::net::TcpStream;
+
+use openssl::asn1::Asn1Time;
+use openssl::bn::BigNum;
+use openssl::ec::{EcGroup, EcKey};
+use openssl::hash::MessageDigest;
+use openssl::nid::Nid;
+use openssl::pkey::{PKey, Private};
+use openssl::ssl::{SslConnector, SslMethod, SslStream, SslVerifyMode, SslVersion};
+use openssl::x509::extension::{BasicConstraints, ExtendedKeyUsage, SubjectAlternativeName};
+use openssl::x509::{X509, X509Builder, X509Name};
+
+use crate::rig::{Client, Folder, KEYS, Rig, SIGN, digest, is_valid, key_file, request, ski};
+
+/// A certificate and its key.
+struct Pair {
+    certificate: X509,
+    key: PKey<Private>,
+}
+
+/// The properties of a certificate.
+#[derive(Clone, Copy)]
+struct Subject<'a> {
+    name: &'a str,
+    dns: &'a [&'a str],
+    is_authority: bool,
+    is_for_servers: bool,
+    /// Days until the end of its validity.
+    days: i64,
+}
+
+const CLIENT: Subject<'_> =
+    Subject { name: "a", dns: &["front"], is_authority: false, is_for_servers: false, days: 2 };
+const AUTHORITY: Subject<'_> = Subject { name: "roots", dns: &[], is_authority: true, ..CLIENT };
+
+impl Pair {
+    fn new(subject: Subject<'_>, issuer: Option<&Self>) -> Self {
+        let group = EcGroup::from_curve_name(Nid::X9_62_PRIME256V1).unwrap();
+        let key = PKey::from_ec_key(EcKey::generate(&group).unwrap()).unwrap();
+        let mut name = X509Name::builder().unwrap();
+        name.append_entry_by_nid(Nid::COMMONNAME, subject.name).unwrap();
+        let name = name.build();
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+        let at = |days: i64| {
+            Asn1Time::from_unix(i64::try_from(now.as_secs()).unwrap() + days * 86_400).unwrap()
+        };
+        let mut builder = X509Builder::new().unwrap();
+        builder.set_version(2).unwrap();
+        builder
+            .set_serial_number(&BigNum::from_u32(1).unwrap().to_asn1_integer().unwrap())
+            .unwrap();
+        builder.set_subject_name(&name).unwrap();
+        let issuer_name = issuer.map_or(&*name, |issuer| issuer.certificate.subject_name());
+        builder.set_issuer_name(issuer_name).unwrap();
+        builder.set_not_before(&at(-9)).unwrap();
+        builder.set_not_after(&at(subject.days)).unwrap();
+        builder.set_pubkey(&key).unwrap();
+        if subject.is_authority {
+            builder
+                .append_extension(BasicConstraints::new().critical().ca().build().unwrap())
+                .unwrap();
+        }
+        if subject.is_for_servers {
+            builder
+                .append_extension(ExtendedKeyUsage::new().server_auth().build().unwrap())
+                .unwrap();
+        }
+        if !subject.dns.is_empty() {
+            let mut names = SubjectAlternativeName::new();
+            subject.dns.iter().for_each(|dns| {
+                names.dns(dns);
+            });
+            let context = builder.x509v3_context(None, None);
+            let names = names.build(&context).unwrap();
+            builder.append_extension(names).unwrap();
+        }
+        builder.sign(issuer.map_or(&key, |issuer| &issuer.key), MessageDigest::sha256()).unwrap();
+        Self { certificate: builder.build(), key }
+    }
+}
+
+struct TlsRig {
+    rig: Rig,
+    roots: Pair,
+    files: Folder,
+}
+
+/// Two clients: "front" by a name, with a key, and "back".
+const CLIENTS: &str = "[[client]]\nname = \"front\"\ncertificate = \"front\"\nkeys = [\"site\"]\n\
+    [[client]]\nname = \"back\"\ncertificate = \"back\"\nkeys = [\"curve\"]\n";
+
+impl TlsRig {
+    fn start() -> Self {
+        let files = Folder::new();
+        let roots = Pair::new(AUTHORITY, None);
+        files.write("roots.pem", roots.certificate.to_pem().unwrap());
+        let server = Pair::new(Subject { dns: &["signer"], ..CLIENT }, Some(&roots));
+        files.write("chain.pem", server.certificate.to_pem().unwrap());
+        files.write("key.pem", server.key.private_key_to_pem_pkcs8().unwrap());
+        let rig = Rig::with("", &tables(&files, CLIENTS));
+        Self { rig, roots, files }
+    }
+
+    fn client(&self, subject: Subject<'_>) -> Pair {
+        Pair::new(subject, Some(&self.roots))
+    }
+
+    /// Connects; with TLS 1.3 the client learns only from an answer if it was accepted.
+    fn connect(
+        &self,
+        pair: Option<&Pair>,
+        version: SslVersion,
+    ) -> Option<Client<SslStream<TcpStream>>> {
+        let mut builder = SslConnector::builder(SslMethod::tls_client()).unwrap();
+        builder.set_verify(SslVerifyMode::NONE);
+        builder.set_max_proto_version(Some(version)).unwrap();
+        if let Some(pair) = pair {
+            builder.set_certificate(&pair.certificate).unwrap();
+            builder.set_private_key(&pair.key).unwrap();
+        }
+        let socket = TcpStream::connect(self.rig.running.addr().unwrap()).unwrap();
+        socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        builder.build().connect("signer", socket).ok().map(Client::new)
+    }
+
+    /// Returns whether the client gets an answer.
+    fn is_served(&self, pair: Option<&Pair>) -> bool {
+        let Some(mut client) = self.connect(pair, SslVersion::TLS1_3) else { return false };
+        let bytes = request(1, Some(ski("rsa-2048.pem")), SIGN.code(), &digest());
+        use std::io::{Read as _, Write as _};
+        client.stream.write_all(&bytes).is_ok()
+            && client.stream.read(&mut [0; 9]).is_ok_and(|n| n > 0)
+    }
+}
+
+fn tables(files: &Folder, clients: &str) -> String {
+    let path = |name| files.path(name);
+    format!(
+        "{clients}[tls]\naddress = \"127.0.0.1:0\"\nchain = {:?}\nkey = {:?}\nclient_roots = {:?}\n",
+        path("chain.pem"),
+        path("key.pem"),
+        path("roots.pem")
+    )
+}
+
+#[test]
+fn a_client_has_the_keys_of_its_certificate() {
+    assert_eq!(KEYS[0].0, "site");
+    let tls = TlsRig::start();
+    let front = tls.client(CLIENT);
+    let mut client = tls.connect(Some(&front), SslVersion::TLS1_3).unwrap();
+    for _ in 0..3 {
+        let signature = client.run("rsa-2048.pem", SIGN, &digest()).unwrap();
+        assert!(is_valid("rsa-2048.pem", SIGN, &signature));
+    }
+    assert!(client.run("ec-p256.pem", SIGN, &digest()).is_err(), "the key of another client");
+    let back = tls.client(Subject { dns: &["elsewhere", "back"], ..CLIENT });
+    let mut other = tls.connect(Some(&back), SslVersion::TLS1_3).unwrap();
+    assert!(other.run("rsa-2048.pem", SIGN, &digest()).is_err(), "the key of another client");
+    // without a subjectAltName, the common name counts
+    assert!(tls.is_served(Some(&tls.client(Subject { name: "front", dns: &[], ..CLIENT }))));
+    let log = tls.rig.audit();
+    assert!(log.contains("\"client\":\"front\"") && log.contains("\"client\":\"back\""), "{log}");
+}
+
+#[test]
+fn other_clients_are_refused() {
+    let tls = TlsRig::start();
+    assert!(tls.is_served(Some(&tls.client(CLIENT))));
+    let other_roots = Pair::new(AUTHORITY, None);
+    let refused = [
+        ("another name", tls.client(Subject { dns: &["stranger"], ..CLIENT })),
+        ("a part of a name", tls.client(Subject { dns: &["front.example"], ..CLIENT })),
+        (
+            "a common name beside other names",
+            tls.client(Subject { name: "front", dns: &["x"], ..CLIENT }),
+        ),
+        ("the names of two clients", tls.client(Subject { dns: &["front", "back"], ..CLIENT })),
+        ("an expired certificate", tls.client(Subject { days: -1, ..CLIENT })),
+        ("a certificate for servers", tls.client(Subject { is_for_servers: true, ..CLIENT })),
+        ("another authority", Pair::new(CLIENT, Some(&other_roots))),
+        ("its own authority", Pair::new(CLIENT, None)),
+        ("a name with NUL", tls.client(Subject { name: "front\0.evil", dns: &[], ..CLIENT })),
+    ];
+    for (why, pair) in &refused {
+        assert!(!tls.is_served(Some(pair)), "{why}");
+    }
+    assert!(!tls.is_served(None), "no certificate");
+    let front = tls.client(CLIENT);
+    assert!(tls.connect(Some(&front), SslVersion::TLS1_2).is_none(), "TLS 1.2");
+    // the certificate of another, without its key
+    let theft = Pair { certificate: front.certificate, key: Pair::new(CLIENT, None).key };
+    let mut builder = SslConnector::builder(SslMethod::tls_client()).unwrap();
+    builder.set_certificate(&theft.certificate).unwrap();
+    assert!(builder.set_private_key(&theft.key).is_err(), "libssl itself refuses the pair");
+    let counts = tls.rig.running.counts();
+    assert!(counts.connections_refused >= 10, "{counts:?}");
+    assert!(!tls.rig.audit().contains("stranger"), "names of strangers are not logged");
+    assert_eq!(counts.requests_of("sign", "done"), 1);
+}
+
+#[test]
+fn a_handshake_has_a_limit() {
+    let files = Folder::new();
+    let roots = Pair::new(AUTHORITY, None);
+    files.write("roots.pem", roots.certificate.to_pem().unwrap());
+    let server = Pair::new(CLIENT, Some(&roots));
+    files.write("chain.pem", server.certificate.to_pem().unwrap());
+    files.write("key.pem", server.key.private_key_to_pem_pkcs8().unwrap());
+    let rig = Rig::with("", &(tables(&files, CLIENTS) + "[limits]\nhandshake = 0.2\n"));
+    let mut silent = TcpStream::connect(rig.running.addr().unwrap()).unwrap();
+    silent.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    assert_eq!(std::io::Read::read(&mut silent, &mut [0; 9]).unwrap_or(0), 0);
+    rig.logged("no handshake");
+    // a key that does not belong to the certificate
+    files.write("key.pem", std::fs::read(key_file("rsa-2048.pem")).unwrap());
+    let why = rig.reload(&tables(&files, CLIENTS)).err().unwrap().to_string();
+    assert!(why.contains("matching pair"), "{why}");
+}
+
+#[test]
+fn revoked_clients_and_roots_lose_their_connections() {
+    let tls = TlsRig::start();
+    let front = tls.client(CLIENT);
+    let mut client = tls.connect(Some(&front), SslVersion::TLS1_3).unwrap();
+    client.run("rsa-2048.pem", SIGN, &digest()).unwrap();
+    let only_back = CLIENTS[CLIENTS.find("[[client]]\nname = \"back\"").unwrap()..].to_owned();
+    tls.rig.reload(&tables(&tls.files, &only_back)).unwrap();
+    assert!(!still_served(&mut client));
+
+    tls.rig.reload(&tables(&tls.files, CLIENTS)).unwrap();
+    let mut client = tls.connect(Some(&front), SslVersion::TLS1_3).unwrap();
+    client.run("rsa-2048.pem", SIGN, &digest()).unwrap();
+    let other = Pair::new(AUTHORITY, None);
+    tls.files.write("roots.pem", other.certificate.to_pem().unwrap());
+    tls.rig.reload(&tables(&tls.files, CLIENTS)).unwrap();
+    assert!(!still_served(&mut client), "another authority");
+    assert!(!tls.is_served(Some(&front)));
+}
+
+fn still_served(client: &mut Client<SslStream<TcpStream>>) -> bool {
+    use std::io::{Read as _, Write as _};
+    let bytes = request(1, Some(ski("rsa-2048.pem")), SIGN.code(), &digest());
+    client.stream.write_all(&bytes).is_ok() && client.stream.read(&mut [0; 9]).is_ok_and(|n| n > 0)
+}
