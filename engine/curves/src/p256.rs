@@ -19,6 +19,8 @@
 mod digits;
 mod dispatch;
 mod ecdsa;
+#[cfg(test)]
+mod exceptional;
 mod jacobian;
 mod kernels;
 mod keys;
@@ -32,6 +34,6 @@ mod self_test;
 mod tables_ifma;
 
 pub use dispatch::P256;
-pub use ecdsa::{Fault, Request, SIGNATURE_BYTES, Signature};
+pub use ecdsa::{Fault, Request, SIGNATURE_BYTES, Signature, VerifyRequest};
 pub use keys::{InvalidPoint, InvalidSecret, POINT_BYTES, PublicKey, SecretKey};
 pub use nonce::Nonce;

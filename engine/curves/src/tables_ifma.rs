@@ -11,10 +11,10 @@ use crate::kernels::{comb52_mb8_ifma, comb52_sum8_ifma};
 /// Builds the table of `comb52_mb8_ifma`.
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(crate) fn mb8() -> comb52_mb8_ifma::Table {
-    let multiples = Multiples::<5>::new(comb52_mb8_ifma::WINDOWS);
-    let halves = |entries: &[edwards::Addend]| {
-        let (halves, _) = entries.as_chunks::<8>();
-        [addend(&halves[0]), addend(&halves[1])]
+    let multiples = Multiples::<{ comb52_mb8_ifma::BITS }>::new(comb52_mb8_ifma::WINDOWS);
+    let vectors = |entries: &[edwards::Addend]| {
+        let (chunks, _) = entries.as_chunks::<8>();
+        core::array::from_fn(|i| addend(&chunks[i]))
     };
     let start = edwards::power_of_two(254);
     let start = Point {
@@ -23,7 +23,7 @@ pub(crate) fn mb8() -> comb52_mb8_ifma::Table {
         z: same(start.z),
         t: same(start.t),
     };
-    comb52_mb8_ifma::Table { windows: multiples.windows().map(halves).collect(), start }
+    comb52_mb8_ifma::Table { windows: multiples.windows().map(vectors).collect(), start }
 }
 
 /// Builds the table of `comb52_sum8_ifma`.

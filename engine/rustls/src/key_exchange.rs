@@ -107,6 +107,7 @@ impl ActiveKeyExchange for Secp256r1Exchange {
     }
 }
 
-fn invalid() -> Error {
+/// The error of a peer's key share that cannot be used.
+pub(crate) fn invalid() -> Error {
     PeerMisbehaved::InvalidKeyShare.into()
 }

@@ -2,10 +2,11 @@
 //!
 //! [`provider`] is rustls's aws-lc-rs provider with these changes: RSA keys loaded by it sign through
 //! a [`Queue`]. Where the processor has AVX2, BMI2 and ADX, the group secp256r1 is the engine's. With
-//! AVX-512 IFMA, X25519 is too, and keys on P-256 sign with the engine. All other keys, and all other
-//! cryptography, stay with aws-lc-rs.
+//! AVX-512 IFMA, X25519 is too, also as the half of X25519MLKEM768, and keys on P-256 sign with the
+//! engine. All other keys, and all other cryptography, stay with aws-lc-rs.
 //! [`SigningKey`] is an RSA key that signs through a queue, and [`EcdsaKey`] a key on P-256, for
-//! programs with their own certificate resolver; [`X25519Group`] and [`Secp256r1Group`] are groups.
+//! programs with their own certificate resolver; [`X25519Group`], [`X25519MlKem768Group`] and
+//! [`Secp256r1Group`] are groups.
 //!
 //! * **rustls signs synchronously**: `Signer::sign` returns the signature and blocks the
 //!   connection's thread until then. A server with one thread therefore gains only from the faster
@@ -53,6 +54,7 @@
 #![forbid(unsafe_code)]
 
 mod ecdsa_key;
+mod hybrid;
 mod key_exchange;
 mod signing_key;
 
@@ -67,12 +69,14 @@ use tollgate_queue::{PrivateJob, Queue};
 use zeroize::Zeroize as _;
 
 pub use ecdsa_key::EcdsaKey;
+pub use hybrid::X25519MlKem768Group;
 pub use key_exchange::{Secp256r1Group, X25519Group};
 pub use signing_key::SigningKey;
 
 /// Returns rustls's aws-lc-rs provider, except that RSA keys sign through `queue`, that keys on P-256
-/// are [`EcdsaKey`]s, and that X25519 and secp256r1 are [`X25519Group`] and [`Secp256r1Group`]. The
-/// latter three are only used if they are faster and pass their known-answer tests.
+/// are [`EcdsaKey`]s, and that X25519, X25519MLKEM768 and secp256r1 are [`X25519Group`],
+/// [`X25519MlKem768Group`] and [`Secp256r1Group`]. The latter four are only used if they are faster and
+/// pass their known-answer tests.
 ///
 /// Call it once per queue: rustls keeps key providers for the life of the program, so each call
 /// leaks one and its handle of the queue. End such a queue by `shut_down`, not by dropping its
@@ -94,6 +98,7 @@ pub fn provider(queue: &Queue<PrivateJob>) -> CryptoProvider {
     for group in &mut kx_groups {
         match group.name() {
             NamedGroup::X25519 if agrees_on_x25519 => *group = &X25519Group,
+            NamedGroup::X25519MLKEM768 if agrees_on_x25519 => *group = &X25519MlKem768Group,
             NamedGroup::secp256r1 if agrees_on_p256 => *group = &Secp256r1Group,
             _ => {}
         }

@@ -262,22 +262,29 @@ pub(crate) const TABLE: &[Row] = &[
         Work::once(sum(&[field_products(4), field_carries(4 + 3)]))
     }),
     row("field52_ifma::element", "nothing", "", |_| Work::once(field_carries(1))),
-    row("p256_points52_ifma::doubled", "nothing", "", |_| Work::once(halves(265))),
+    row("p256_points52_ifma::double", "nothing", "", |_| Work::once(halves(265))),
     row("p256_points52_ifma::add_affine", "nothing", "", |_| Work::once(halves(150))),
     row("p256_points52_ifma::add_points", "nothing", "", |_| Work::once(halves(340))),
     row("p256_points52_ifma::add_partner", "nothing", "", |_| Work::once(halves(190))),
     row("p256_points52_ifma::sum", "nothing", "", |_| Work::once(halves(245))),
     row("p256_points52_ifma::sum_of_lanes", "nothing", "", |_| Work::once(halves(3 * 15))),
+    row("p256_points52_ifma::opposite_halves", "nothing", "", |_| {
+        Work::once(halves(4 * 40 + 30 + 3 * 15))
+    }),
     row("p256_comb_mb8_ifma::p256_comb_mb8_ifma", "windows", "", nothing),
     row("p256_comb_sum8_ifma::p256_comb_sum8_ifma", "steps", "", nothing),
+    row("p256_comb_sum8_ifma::difference", "steps", "", |_| Work::once(montgomery_forms(2))),
     row("p256_window_mb8_ifma::p256_window_mb8_ifma", "windows", "", |_| {
         Work::once(montgomery_forms(2))
     }),
-    row("p256_affine_mb8_ifma::denominators", "nothing", "", |_| Work::once(halves(15))),
+    row("p256_affine_mb8_ifma::denominator", "nothing", "", |_| Work::once(halves(4 * 40 + 15))),
     row("p256_affine_mb8_ifma::p256_affine_mb8_ifma", "nothing", "", |_| {
-        Work::once(sum(&[montgomery_forms(1), halves(3 * 40 + 30 + 2 * 15)]))
+        Work::once(sum(&[montgomery_forms(1), halves(5 * 40 + 30 + 2 * 15)]))
     }),
-    row("p256_affine_mb8_ifma::sum_of_lanes", "nothing", "", |_| Work::once(montgomery_forms(2))),
+    row("p256_verify_mb8_ifma::p256_verify_mb8_ifma", "nothing", "", |_| {
+        Work::once(sum(&[montgomery_forms(1), halves(40 + 30 + 2 * 15)]))
+    }),
+    row("sha512_mb8_avx512::sha512_mb8_avx512", "steps", "", nothing),
     row("p256_points64_mulx::double", "nothing", "", |_| Work::once(field_limbs(4, 4))),
     row("p256_points64_mulx::add_affine", "nothing", "false; true", |p| {
         Work::once(field_limbs(8 + p[0], 3 + p[0]))

@@ -78,3 +78,90 @@ fn quotients(
     let inverse = Element::from_words(&product).inverted().to_words();
     by_number(&proven!(quotient52_mb8_ifma(x, &inverse, &neighbours))).map(|words| bytes(&words))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::edwards::{self, Multiples};
+    use crate::kernels::edwards52_ifma::{Addend, Point};
+    use crate::kernels::field52_ifma::{choice, element, least_words};
+
+    /// Addends in lanes.
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    fn in_lanes(addends: &[edwards::Addend; LANES]) -> Addend {
+        let part = |part: fn(&edwards::Addend) -> Element| {
+            element(&by_word(&addends.each_ref().map(|addend| part(addend).to_words())))
+        };
+        Addend {
+            minus: part(|addend| addend.minus),
+            plus: part(|addend| addend.plus),
+            dxy2: part(|addend| addend.dxy2),
+        }
+    }
+
+    /// u of p + q and p - q, both added as addend and as point, in the lanes of `negative` the latter.
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+    fn sums(
+        p: &[edwards::Addend; LANES],
+        q: &[edwards::Addend; LANES],
+        negative: u8,
+    ) -> [[Element; LANES]; 2] {
+        let (positive, negative) = (choice(0), choice(negative));
+        let point = |of: &[edwards::Addend; LANES], sign| {
+            in_lanes(&of.map(edwards::Addend::without_d)).doubled(sign)
+        };
+        let p = point(p, positive);
+        let by_addend = p.plus_addend::<2>(&in_lanes(q), negative);
+        let d2 = field52_ifma::everywhere(&edwards::d2().to_words());
+        let by_point = p.plus_point(&point(q, negative), &d2);
+        let u = |sum: &Point| {
+            let (x, z) = sum.u();
+            let [x, z] =
+                [x, z].map(|x| by_number(&least_words(&x)).map(|x| Element::from_words(&x)));
+            core::array::from_fn(|l| x[l].mul(z[l].inverted()))
+        };
+        [u(&by_addend), u(&by_point)]
+    }
+
+    /// In each window of the table an entry is added to itself, and to its negative, in one lane,
+    /// while the other lanes add different entries.
+    #[test]
+    #[allow(clippy::print_stdout, reason = "announces what did not run")]
+    fn equal_and_opposite_points() {
+        if HaveIfma::check().is_none() {
+            println!("not run: no IFMA");
+            return;
+        }
+        let neutral = edwards::Addend::NEUTRAL;
+        let multiples = Multiples::<{ comb52_mb8_ifma::BITS }>::new(comb52_mb8_ifma::WINDOWS);
+        for (w, window) in multiples.windows().enumerate() {
+            for (round, special) in window.iter().enumerate() {
+                let lane = round % LANES;
+                let mut p: [_; LANES] = core::array::from_fn(|l| window[(round + l) % 32]);
+                let mut q: [_; LANES] =
+                    core::array::from_fn(|l| window[(3 * round + 5 * l + 1) % 32]);
+                (p[lane], q[lane]) = (*special, *special);
+                (p[(lane + 1) % LANES], q[(lane + 2) % LANES]) = (neutral, neutral);
+                for negative in [0, 1 << lane, 0x55, 0xff] {
+                    let expected: [Element; LANES] = core::array::from_fn(|l| {
+                        let mut q = q[l];
+                        q.negate((u64::from(negative) >> l & 1).wrapping_neg());
+                        edwards::Point::NEUTRAL.add(&p[l]).add(&q).u()
+                    });
+                    let zero = Element::ZERO.to_bytes();
+                    let is_opposite = negative >> lane & 1 == 1;
+                    assert_eq!(expected[lane].to_bytes() == zero, is_opposite);
+                    // twice entry e is entry 2e + 1
+                    if let Some(twice) = window.get(2 * round + 1).filter(|_| !is_opposite) {
+                        let twice = edwards::Point::NEUTRAL.add(twice).u();
+                        assert_eq!(expected[lane].to_bytes(), twice.to_bytes());
+                    }
+                    let expected = expected.map(Element::to_bytes);
+                    for u in proven!(sums(&p, &q, negative)) {
+                        assert_eq!(u.map(Element::to_bytes), expected, "window {w}, entry {round}");
+                    }
+                }
+            }
+        }
+    }
+}

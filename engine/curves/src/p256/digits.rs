@@ -15,7 +15,7 @@
 //! or opposite digits of the other one is n or -n. Since n has a single form in odd digits, each
 //! kernel can show that this does not happen. It then needs no complete formulas.
 
-use super::residue::{Limbs, N, Prime, Scalar};
+use super::residue::{Limbs, N, Prime, Scalar, subtracted};
 use crate::mask::hidden;
 
 /// An odd scalar.
@@ -30,12 +30,10 @@ pub(crate) struct Odd {
 impl Odd {
     /// `scalar` is not zero. For zero, the result means n.
     pub(crate) fn new(scalar: &Scalar) -> Self {
-        let (k, minus_k) = (scalar.number(), scalar.negated().number());
+        let k = scalar.number();
+        let (minus_k, _) = subtracted(&N::M, &k);
         let negative = hidden((k[0] & 1).wrapping_sub(1));
-        let mut odd: Limbs = core::array::from_fn(|i| k[i] ^ (k[i] ^ minus_k[i]) & negative);
-        // zero is its own opposite, and n has the same form as an odd scalar
-        let zero = scalar.is_zero();
-        (0..4).for_each(|i| odd[i] |= N::M[i] & zero);
+        let odd: Limbs = core::array::from_fn(|i| k[i] ^ (k[i] ^ minus_k[i]) & negative);
         let t = core::array::from_fn(|i| {
             odd[i] >> 1 | odd.get(i + 1).map_or(1 << 63, |above| above << 63)
         });
@@ -104,8 +102,8 @@ mod tests {
         let low = [N::M[0], N::M[1], N::M[2], N::M[3] & ((1 << 28) - 1)]; // n mod 16^55
         assert!(low[3] == 0 && low[2] >> 28 > 0, "between 16^23 and 16^55 - 16^23");
         // p256_comb_mb8_ifma
-        assert_eq!(n.digit::<6>(1).1, negative);
-        assert!((64..4096 - 64).contains(&(N::M[0] % 4096)));
+        assert_eq!(n.digit::<7>(1).1, negative);
+        assert!((128..16384 - 128).contains(&(N::M[0] % 16384)));
         // p256_window_mb8_ifma
         assert_eq!(n.digit::<5>(0).1, negative);
     }
@@ -154,9 +152,9 @@ mod tests {
             let odd = Odd::new(&k);
             assert_eq!(value::<4>(&odd), k);
             assert_eq!(value::<5>(&odd), k);
-            assert_eq!(value::<6>(&odd), k);
+            assert_eq!(value::<7>(&odd), k);
             assert_eq!(sum_of_signed::<5>(&k), k);
-            assert_eq!(sum_of_signed::<7>(&k), k);
+            assert_eq!(sum_of_signed::<8>(&k), k);
         }
     }
 }

@@ -6,9 +6,9 @@ use core::hint::black_box;
 use tollgate_cpu::memcheck;
 use zeroize::Zeroizing;
 
-use super::keys::SecretKey;
+use super::keys::{PublicKey, SecretKey};
 use super::nonce::{Nonce, Nonces};
-use super::residue::{Element, Scalar};
+use super::residue::{Limbs, Scalar, limbs};
 
 /// The length of a signature in bytes.
 pub const SIGNATURE_BYTES: usize = 64;
@@ -47,8 +47,12 @@ impl Signature {
 
     /// Returns the numbers whose multiples of G and of the public key have the sum R (6.4.2).
     pub(crate) fn factors(&self, digest: &[u8]) -> (Scalar, Scalar) {
-        let w = self.s.inverted();
-        (digest_number(digest).mul(w), self.r.mul(w))
+        self.factors_from(digest, self.s.inverted())
+    }
+
+    /// The same, from w = 1/s.
+    pub(crate) fn factors_from(&self, digest: &[u8], w: Scalar) -> (Scalar, Scalar) {
+        (Scalar::new(&digest_number(digest)).mul(w), self.r.mul(w))
     }
 }
 
@@ -63,31 +67,54 @@ pub struct Request<'a> {
     pub nonce: Nonce<'a>,
 }
 
+/// A signature to verify.
+#[derive(Clone, Copy, Debug)]
+pub struct VerifyRequest<'a> {
+    /// The public key.
+    pub key: &'a PublicKey,
+    /// The digest of the message, by any hash function. Its first 32 bytes count.
+    pub digest: &'a [u8],
+    /// The signature.
+    pub signature: Signature,
+}
+
 /// A signature in progress.
 pub(crate) struct Draft<'a> {
     d: &'a Scalar,
     z: Scalar,
-    nonces: Nonces,
+    pub(crate) nonces: Nonces,
     pub(crate) k: Zeroizing<Scalar>,
 }
 
 impl<'a> Draft<'a> {
     pub(crate) fn new(request: &Request<'a>) -> Self {
-        let (d, z) = (&request.key.0, digest_number(request.digest));
-        let mut nonces = Nonces::new(d, &z, request.nonce);
-        let k = nonces.next();
-        Self { d, z, nonces, k }
+        let mut draft = Self::without_nonce(request);
+        draft.retry();
+        draft
     }
 
-    /// Takes the next nonce, because the last one gave a zero.
+    /// k is zero.
+    pub(crate) fn without_nonce(request: &Request<'a>) -> Self {
+        let (d, z) = (&request.key.0, digest_number(request.digest));
+        let nonces = Nonces::new(d, &Scalar::least(&z), request.nonce);
+        Self { d, z: Scalar::new(&z), nonces, k: Zeroizing::new(Scalar::ZERO) }
+    }
+
+    /// Takes the next nonce, because there is none or the last one gave a zero.
     pub(crate) fn retry(&mut self) {
         self.k = self.nonces.next();
     }
 
-    /// Returns the signature from x of k G or -k G, and 1/k, or `None` if r or s is zero. Checks
-    /// that s k = z + r d.
-    pub(crate) fn sign(&self, x: Element, inverse: &Scalar) -> Result<Option<Signature>, Fault> {
-        let r = Scalar::new(&x.number());
+    /// Takes the first nonce from the hash of its block.
+    #[cfg(target_arch = "x86_64")]
+    pub(crate) fn take_nonce(&mut self, hash: &[u64; 8]) {
+        self.k = self.nonces.next_from(hash);
+    }
+
+    /// Returns the signature from x of k G or -k G, below p, and 1/k, or `None` if r or s is zero.
+    /// Checks that s k = z + r d.
+    pub(crate) fn sign(&self, x: &Limbs, inverse: &Scalar) -> Result<Option<Signature>, Fault> {
+        let r = Scalar::new(x);
         self.with_sum(r, &self.sum(r), inverse)
     }
 
@@ -114,13 +141,13 @@ impl<'a> Draft<'a> {
     }
 }
 
-/// Returns the leftmost 256 bits of a digest as a number mod n (6.4.1, step 2). The caller chooses
-/// a hash function of a sufficient length.
-fn digest_number(digest: &[u8]) -> Scalar {
+/// Returns the leftmost 256 bits of a digest as a number (6.4.1, step 2). The caller chooses a hash
+/// function of a sufficient length.
+fn digest_number(digest: &[u8]) -> Limbs {
     let digest = digest.first_chunk::<32>().map_or(digest, |first| first);
     let mut bytes = [0; 32];
     bytes[32 - digest.len()..].copy_from_slice(digest);
-    Scalar::from_bytes(&bytes)
+    limbs(&bytes)
 }
 
 /// The check of a signature failed; nothing was released. Investigate the machine.
@@ -145,15 +172,16 @@ mod tests {
         let request = Request { key: &key, digest: &[2; 32], nonce: Nonce::Deterministic };
         let mut draft = Draft::new(&request);
         let inverse = draft.k.inverted();
-        let signature = draft.sign(Element::ONE, &inverse).expect("no fault").expect("no zero");
+        let (one, zero) = ([1, 0, 0, 0], [0; 4]);
+        let signature = draft.sign(&one, &inverse).expect("no fault").expect("no zero");
         assert!(signature.r == Scalar::ONE && signature.s != Scalar::ZERO);
-        assert_eq!(draft.sign(Element::ONE, &inverse.add(Scalar::ONE)), Err(Fault));
+        assert_eq!(draft.sign(&one, &inverse.add(Scalar::ONE)), Err(Fault));
         let wrong = draft.sum(Scalar::ONE).add(Scalar::ONE);
         assert_eq!(draft.with_sum(Scalar::ONE, &wrong, &inverse), Err(Fault));
         // r = 0, and s = 0 because z = -r d
-        assert_eq!(draft.sign(Element::ZERO, &inverse), Ok(None));
+        assert_eq!(draft.sign(&zero, &inverse), Ok(None));
         draft.z = key.0.negated();
-        assert_eq!(draft.sign(Element::ONE, &inverse), Ok(None));
+        assert_eq!(draft.sign(&one, &inverse), Ok(None));
         // the next nonce is another one
         draft.retry();
         assert!(*draft.k != inverse.inverted());

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256, Sha512};
 use tollgate_cpu::memcheck;
 use zeroize::{Zeroize, Zeroizing};
 
-use super::residue::{Limbs, N, Prime, Scalar, limbs, power_of_two};
+use super::residue::{Limbs, Scalar, bytes};
 
 /// The source of a signature's nonce.
 #[derive(Clone, Copy)]
@@ -40,14 +40,18 @@ pub(crate) enum Nonces {
 }
 
 impl Nonces {
-    /// `d` is the secret key, `z` the digest as a number mod n.
-    pub(crate) fn new(d: &Scalar, z: &Scalar, source: Nonce<'_>) -> Self {
-        let (d, z) = (Zeroizing::new(d.to_bytes()), z.to_bytes());
+    /// `d` is the secret key, `z` the digest as the least number mod n.
+    pub(crate) fn new(d: &Scalar, z: &Limbs, source: Nonce<'_>) -> Self {
+        let z = bytes(z);
         match source {
-            Nonce::Deterministic => Self::Deterministic(HmacDrbg::new(&[&*d, &z])),
+            Nonce::Deterministic => {
+                let d = Zeroizing::new(d.to_bytes());
+                Self::Deterministic(HmacDrbg::new(&[&*d, &z]))
+            }
             Nonce::Hedged(random) => {
                 let mut input = Zeroizing::new([0; 97]);
-                input[..32].copy_from_slice(&*d);
+                // any form of the key will do: this one needs no product
+                input[..32].copy_from_slice(&*Zeroizing::new(bytes(&d.0)));
                 input[32..64].copy_from_slice(&z);
                 input[64..96].copy_from_slice(random);
                 Self::Hedged(input)
@@ -60,7 +64,13 @@ impl Nonces {
         match self {
             Self::Deterministic(drbg) => drbg.next(),
             Self::Hedged(input) => loop {
-                let k = hashed(&input[..]);
+                let mut hash = Sha512::digest(&input[..]);
+                let mut words = Zeroizing::new([0; 8]);
+                for (word, bytes) in words.iter_mut().zip(hash.as_chunks().0) {
+                    *word = u64::from_be_bytes(*bytes);
+                }
+                hash.zeroize();
+                let k = reduced(&words);
                 input[96] = input[96].wrapping_add(1);
                 if memcheck::declassified(k.is_zero()) == 0 {
                     return k;
@@ -68,17 +78,41 @@ impl Nonces {
             },
         }
     }
+
+    /// Returns the block that SHA-512 hashes for the next nonce (FIPS 180-4, section 5.1.2), or
+    /// zeros if the nonces are deterministic.
+    #[cfg(target_arch = "x86_64")]
+    pub(crate) fn block(&self) -> Zeroizing<[u64; 16]> {
+        let mut words = Zeroizing::new([0; 16]);
+        if let Self::Hedged(input) = self {
+            let mut block = Zeroizing::new([0; 128]);
+            block[..97].copy_from_slice(&input[..]);
+            block[97] = 0x80;
+            for (word, bytes) in words.iter_mut().zip(block.as_chunks().0) {
+                *word = u64::from_be_bytes(*bytes);
+            }
+            words[15] = 8 * 97; // the length in bits
+        }
+        words
+    }
+
+    /// The same as [`next`](Self::next), with the hash of the block.
+    #[cfg(target_arch = "x86_64")]
+    pub(crate) fn next_from(&mut self, hash: &[u64; 8]) -> Zeroizing<Scalar> {
+        if let Self::Hedged(input) = self {
+            let k = reduced(hash);
+            if memcheck::declassified(k.is_zero()) == 0 {
+                input[96] = input[96].wrapping_add(1);
+                return k;
+            }
+        }
+        self.next()
+    }
 }
 
-/// Returns SHA-512 mod n.
-fn hashed(input: &[u8]) -> Zeroizing<Scalar> {
-    const R: Limbs = power_of_two(256, &N::M);
-    let mut hash = Sha512::digest(input);
-    let mut bytes = Zeroizing::new([[0; 32]; 2]);
-    bytes.as_flattened_mut().copy_from_slice(&hash);
-    hash.zeroize();
-    let [high, low] = bytes.each_ref().map(|half| Scalar::new(&limbs(half)));
-    Zeroizing::new(high.mul(Scalar::new(&R)).add(low))
+/// Returns a hash mod n.
+fn reduced(&[h0, h1, h2, h3, h4, h5, h6, h7]: &[u64; 8]) -> Zeroizing<Scalar> {
+    Zeroizing::new(Scalar::new_long(&[h3, h2, h1, h0], &[h7, h6, h5, h4]))
 }
 
 /// HMAC-DRBG, with the letters of RFC 6979, section 3.2.
@@ -138,7 +172,7 @@ mod tests {
     #[test]
     fn hedged_nonces_depend_on_everything() {
         let nonce = |d: u64, z: u64, random: u8| {
-            let (d, z) = (Scalar::new(&[d, 0, 0, 0]), Scalar::new(&[z, 0, 0, 0]));
+            let (d, z) = (Scalar::new(&[d, 0, 0, 0]), [z, 0, 0, 0]);
             let mut nonces = Nonces::new(&d, &z, Nonce::Hedged(&[random; 32]));
             [*nonces.next(), *nonces.next()]
         };
@@ -150,17 +184,14 @@ mod tests {
         assert_eq!(nonce(1, 1, 1), all[..2]);
     }
 
-    /// SHA-512 of "abc" (FIPS 180-2, section C.1) mod n.
     #[test]
     fn all_bits_of_the_hash_count() {
-        let hash = "ddaf35a193617abacc417349ae20413112e6fa4e89a97ea20a9eeee64b55d39a\
-                    2192992a274fc1a836ba3c23a3feebbd454d4423643ce80e2a9ac94fa54ca49f";
-        let bit = |digit: char, b: u32| digit.to_digit(16).expect("hex") >> b & 1 == 1;
-        let bits = hash.chars().flat_map(|digit| [3, 2, 1, 0].map(|b| bit(digit, b)));
+        let hash = core::array::from_fn(|i| 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(i as u64 + 1));
+        let bits = hash.iter().flat_map(|word| (0..64).rev().map(move |b| word >> b & 1 == 1));
         let number = bits.fold(Scalar::ZERO, |sum, bit| {
             let twice = sum.add(sum);
             if bit { twice.add(Scalar::ONE) } else { twice }
         });
-        assert_eq!(*hashed(b"abc"), number);
+        assert_eq!(*reduced(&hash), number);
     }
 }

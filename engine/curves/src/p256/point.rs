@@ -150,12 +150,15 @@ impl Point {
 
     /// Returns whether x of the point, as a number mod n, is `r`. Variable time.
     pub(crate) fn has_x_vartime(&self, r: &Scalar) -> bool {
-        const P_MINUS_N: Limbs = subtracted(&P::M, &N::M).0;
-        let r = r.number();
         let is_x = |x: Element| x.mul(self.z) == self.x;
-        let x = Element::new(&r);
-        // x is below p, so it is r or r + n
-        let has_second = r.iter().rev().lt(P_MINUS_N.iter().rev());
-        self.z != Element::ZERO && (is_x(x) || has_second && is_x(x.add(Element::new(&N::M))))
+        let x = Element::new(&r.number());
+        let second = x.add(Element::new(&N::M));
+        self.z != Element::ZERO && (is_x(x) || has_second_x(r) && is_x(second))
     }
+}
+
+/// Returns whether not only r, but also r + n is below p, so that either may be an x. Variable time.
+pub(crate) fn has_second_x(r: &Scalar) -> bool {
+    const P_MINUS_N: Limbs = subtracted(&P::M, &N::M).0;
+    r.number().iter().rev().lt(P_MINUS_N.iter().rev())
 }

@@ -111,12 +111,17 @@ impl<M: Prime> Residue<M> {
         Self::raw(montgomery::<M>(x, &M::RR))
     }
 
-    /// Returns the residue that 32 bytes mean, big end first.
-    pub(crate) fn from_bytes(bytes: &[u8; 32]) -> Self {
-        Self::new(&limbs(bytes))
+    /// Returns (2^256 high + low) mod m, for all limbs.
+    pub(crate) fn new_long(high: &Limbs, low: &Limbs) -> Self {
+        Self::raw(montgomery::<M>(high, &M::RRR)).add(Self::new(low))
     }
 
-    /// The same, or `None` if the number is not below m.
+    /// Returns the least number that is x mod m, for x < 2m.
+    pub(crate) fn least(x: &Limbs) -> Limbs {
+        reduced::<M>(x, 0)
+    }
+
+    /// Returns the residue that 32 bytes mean, big end first, or `None` if the number is not below m.
     pub(crate) fn from_least_bytes(bytes: &[u8; 32]) -> Option<Self> {
         let x = limbs(bytes);
         (memcheck::declassified(subtracted(&x, &M::M).1) != 0).then(|| Self::new(&x))
@@ -129,11 +134,7 @@ impl<M: Prime> Residue<M> {
 
     /// Returns the number's 32 bytes, big end first.
     pub(crate) fn to_bytes(self) -> [u8; 32] {
-        let mut bytes = [0; 32];
-        for (bytes, limb) in bytes.chunks_exact_mut(8).rev().zip(self.number()) {
-            bytes.copy_from_slice(&limb.to_be_bytes());
-        }
-        bytes
+        bytes(&self.number())
     }
 
     #[inline(always)]
@@ -242,6 +243,15 @@ pub(crate) fn limbs(bytes: &[u8; 32]) -> Limbs {
         *limb = u64::from_be_bytes(*bytes);
     }
     x
+}
+
+/// Returns the bytes of a number, big end first.
+pub(crate) fn bytes(x: &Limbs) -> [u8; 32] {
+    let mut bytes = [0; 32];
+    for (bytes, limb) in bytes.as_chunks_mut().0.iter_mut().rev().zip(x) {
+        *bytes = limb.to_be_bytes();
+    }
+    bytes
 }
 
 /// Returns x y / R mod m, below m if x y < R m.
@@ -383,6 +393,12 @@ mod tests {
             assert!(x.square().equals(slow_product(*x, *x)) != 0);
             assert!(x.sub(*y).add(*y).equals(*x) != 0);
             assert!(Residue::new(&x.number()).equals(*x) != 0);
+            assert!(Residue::<M>::least(&x.number()) == x.number());
+            let (above, over) = added(&x.number(), &M::M);
+            assert!(over == 1 || Residue::<M>::least(&above) == x.number());
+            let long = Residue::new_long(&x.number(), &y.number());
+            let shift = Residue::new(&power_of_two(256, &M::M));
+            assert!(long.equals(slow_product(*x, shift).add(*y)) != 0);
         }
         // the zeros, 0 and m, do not spoil the others
         let mut inverses = all.clone();

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 use super::kernels::p256_comb_mb8_ifma::{self, BITS, WINDOWS, Window};
+use super::kernels::p256_comb_mulx::ENTRIES;
 use super::kernels::p256_comb_sum8_ifma::{self, FIRST, STEPS};
 use super::kernels::p256_field52_ifma::digits;
 use super::multiples::{odd_multiples, windows_of_four};
@@ -13,7 +14,7 @@ use crate::vectors::{all, vector};
 #[target_feature(enable = "avx512f")]
 pub(crate) fn mb8() -> p256_comb_mb8_ifma::Table {
     let mut windows = Vec::with_capacity(WINDOWS);
-    for entries in odd_multiples(BITS, WINDOWS).as_chunks::<32>().0 {
+    for entries in odd_multiples(BITS, WINDOWS).as_chunks::<ENTRIES>().0 {
         windows.push(window(entries));
     }
     p256_comb_mb8_ifma::Table { top: window(&windows_of_four()[63]), windows }
@@ -21,7 +22,7 @@ pub(crate) fn mb8() -> p256_comb_mb8_ifma::Table {
 
 #[target_feature(enable = "avx512f")]
 fn window(entries: &[Affine]) -> Window {
-    let mut window = [[all(0); 4]; 10];
+    let mut window = [[all(0); 8]; 10];
     for (e, entries) in entries.as_chunks::<8>().0.iter().enumerate() {
         let entries = entries.each_ref().map(table_entry);
         for (j, digit) in window.iter_mut().enumerate() {

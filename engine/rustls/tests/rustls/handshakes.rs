@@ -14,7 +14,7 @@ use rustls::{
     SignatureScheme, StreamOwned, SupportedProtocolVersion, version,
 };
 use tollgate_queue::{PrivateJob, Queue};
-use tollgate_rustls::{Secp256r1Group, provider};
+use tollgate_rustls::{Secp256r1Group, X25519MlKem768Group, provider};
 use tollgate_tls_client::{Config, Connection, Settings, Suite};
 
 use crate::identity::{EC_P256, RSA_2048, certificate, key, queue};
@@ -160,6 +160,15 @@ fn clients_agree_on_secp256r1() {
     for version in [&version::TLS12, &version::TLS13] {
         shake(client(version, &ecdsa), &server).unwrap();
     }
+}
+
+#[test]
+fn clients_agree_on_a_hybrid_group() {
+    let own = CryptoProvider { kx_groups: vec![&X25519MlKem768Group], ..provider(&queue()) };
+    let server = server_with(own, EC_P256);
+    let ecdsa = [SignatureScheme::ECDSA_NISTP256_SHA256];
+    shake(client(&version::TLS13, &ecdsa), &server).unwrap();
+    assert!(shake(client(&version::TLS12, &ecdsa), &server).is_err());
 }
 
 #[test]

@@ -2,24 +2,24 @@
 
 use std::sync::OnceLock;
 
-use tollgate_cpu::HaveIfma;
+use tollgate_cpu::{HaveIfma, memcheck};
 use zeroize::Zeroizing;
 
 use crate::batches::{LANES, by_number, by_word};
 use crate::keys::SharedSecret;
 use crate::p256::digits::Odd;
-use crate::p256::ecdsa::{Draft, Request, Signature};
-use crate::p256::kernels::p256_affine_mb8_ifma::{
-    denominators, p256_affine_mb8_ifma, sum_of_lanes,
-};
+use crate::p256::ecdsa::{Draft, Request, Signature, VerifyRequest};
+use crate::p256::kernels::p256_affine_mb8_ifma::{denominator, p256_affine_mb8_ifma};
 use crate::p256::kernels::p256_comb_mb8_ifma::{self, p256_comb_mb8_ifma};
-use crate::p256::kernels::p256_comb_sum8_ifma::{self, p256_comb_sum8_ifma};
+use crate::p256::kernels::p256_comb_sum8_ifma::{self, difference, p256_comb_sum8_ifma};
 use crate::p256::kernels::p256_field52_ifma::Lanes;
 use crate::p256::kernels::p256_points52_ifma::Jacobian;
+use crate::p256::kernels::p256_verify_mb8_ifma::p256_verify_mb8_ifma;
 use crate::p256::kernels::p256_window_mb8_ifma::p256_window_mb8_ifma;
+use crate::p256::kernels::sha512_mb8_avx512::sha512_mb8_avx512;
 use crate::p256::keys::{PublicKey, SecretKey};
-use crate::p256::point::{Affine, Point};
-use crate::p256::residue::{Element, Limbs, Scalar};
+use crate::p256::point::{Affine, Point, has_second_x};
+use crate::p256::residue::{Element, Scalar};
 use crate::p256::tables_ifma;
 
 /// The fewest keys for which eight lanes cost less than one key after the other.
@@ -28,6 +28,8 @@ pub(super) const FEWEST_KEYS: usize = 4;
 pub(super) const FEWEST_AGREEMENTS: usize = 2;
 /// The same for signatures.
 pub(super) const FEWEST_SIGNATURES: usize = 3;
+/// The same for verifications.
+pub(super) const FEWEST_VERIFICATIONS: usize = 3;
 
 /// A call that needs IFMA. The calling function takes a proof of it.
 macro_rules! proven {
@@ -38,18 +40,25 @@ macro_rules! proven {
 }
 
 /// Returns k G. k is not zero.
-pub(super) fn base_multiple(k: &Scalar, _proof: HaveIfma) -> Point {
-    static TABLE: OnceLock<p256_comb_sum8_ifma::Table> = OnceLock::new();
-    let table = TABLE.get_or_init(|| proven!(tables_ifma::sum8()));
+pub(super) fn base_multiple(k: &Scalar, proof: HaveIfma) -> Point {
     let k = Odd::new(k);
-    let mut point = homogeneous(proven!(p256_comb_sum8_ifma(&k, table)));
+    let multiple = proven!(p256_comb_sum8_ifma(&k, windows(proof)));
+    let [x, y, z] = multiple.map(|x| Element::new(&x));
+    let mut point = Point::from_jacobian(x, y, z);
     point.y.negate(k.negative);
     point
 }
 
-fn homogeneous(jacobian: [Limbs; 3]) -> Point {
-    let [x, y, z] = jacobian.map(|x| Element::new(&x));
-    Point::from_jacobian(x, y, z)
+/// Returns whether the sum of eight points in affine coordinates is k G. k is not zero.
+fn have_sum(points: &[Lanes; 2], k: &Scalar, proof: HaveIfma) -> bool {
+    let numbers = proven!(difference(&Odd::new(k), windows(proof), points));
+    let [h, r, z] = numbers.map(|x| Element::new(&x).is_zero());
+    memcheck::declassified(h & r & !z) != 0
+}
+
+fn windows(_proof: HaveIfma) -> &'static p256_comb_sum8_ifma::Table {
+    static TABLE: OnceLock<p256_comb_sum8_ifma::Table> = OnceLock::new();
+    TABLE.get_or_init(|| proven!(tables_ifma::sum8()))
 }
 
 /// Appends the public keys of at most eight secret keys.
@@ -76,34 +85,24 @@ fn base_multiples(k: &[Odd; LANES], _proof: HaveIfma) -> Jacobian {
     proven!(p256_comb_mb8_ifma(&limbs(k), table))
 }
 
-fn affine(points: &Jacobian, proof: HaveIfma) -> [Lanes; 2] {
-    let mut z = all_z(points, proof);
-    Element::invert_all(&mut z, &mut [Element::ZERO; LANES]);
-    scaled(points, &z, proof)
-}
-
-fn all_z(points: &Jacobian, _proof: HaveIfma) -> [Element; LANES] {
-    by_number(&proven!(denominators(points))).map(|z| Element::new(&z))
-}
-
-fn scaled(points: &Jacobian, inverses: &[Element; LANES], _proof: HaveIfma) -> [Lanes; 2] {
-    proven!(p256_affine_mb8_ifma(points, &by_word(&inverses.map(Element::number))))
+fn affine(points: &Jacobian, _proof: HaveIfma) -> [Lanes; 2] {
+    let (z, neighbours) = proven!(denominator(points));
+    let inverse = Element::new(&z).inverted().number();
+    proven!(p256_affine_mb8_ifma(points, &inverse, &neighbours))
 }
 
 /// Returns x and y of points, and all 1/k.
 fn affine_beside(
     points: &Jacobian,
     k: &[Scalar; LANES],
-    proof: HaveIfma,
+    _proof: HaveIfma,
 ) -> ([Lanes; 2], Zeroizing<[Scalar; LANES]>) {
-    let (mut z, mut k) = (all_z(points, proof), Zeroizing::new(*k));
-    let mut before = ([Element::ZERO; LANES], Zeroizing::new([Scalar::ZERO; LANES]));
-    let (product_of_z, product_of_k) =
-        (Element::products(&z, &mut before.0), Scalar::products(&*k, &mut *before.1));
-    let (inverse_of_z, inverse_of_k) = product_of_z.inverted_beside(product_of_k);
-    Element::divide_all(inverse_of_z, &mut z, &before.0);
-    Scalar::divide_all(inverse_of_k, &mut *k, &*before.1);
-    (scaled(points, &z, proof), k)
+    let (mut k, mut before) = (Zeroizing::new(*k), Zeroizing::new([Scalar::ZERO; LANES]));
+    let (z, neighbours) = proven!(denominator(points));
+    let (inverse_of_z, inverse_of_k) =
+        Element::new(&z).inverted_beside(Scalar::products(&*k, &mut *before));
+    Scalar::divide_all(inverse_of_k, &mut *k, &*before);
+    (proven!(p256_affine_mb8_ifma(points, &inverse_of_z.number(), &neighbours)), k)
 }
 
 /// Appends the shared secrets of at most eight pairs.
@@ -130,14 +129,11 @@ pub(super) fn sign_all(
     signatures: &mut Vec<Option<Signature>>,
     proof: HaveIfma,
 ) {
-    let drafts: [Option<Draft<'_>>; LANES] =
-        core::array::from_fn(|l| requests.get(l).map(Draft::new));
-    // lanes without a request get different powers of three, so that no sums of lanes are equal
-    let mut filler = Scalar::ONE;
-    let k = Zeroizing::new(drafts.each_ref().map(|draft| {
-        filler = filler.add(filler).add(filler);
-        draft.as_ref().map_or(filler, |draft| *draft.k)
-    }));
+    let mut drafts: [Option<Draft<'_>>; LANES] =
+        core::array::from_fn(|l| requests.get(l).map(Draft::without_nonce));
+    take_nonces(&mut drafts, proof);
+    let k = drafts.each_ref().map(|draft| draft.as_ref().map_or(Scalar::ONE, |draft| *draft.k));
+    let k = Zeroizing::new(k);
     let odd = k.each_ref().map(Odd::new);
     let (points, inverses) = affine_beside(&base_multiples(&odd, proof), &k, proof);
     let sum = Zeroizing::new(k.iter().zip(&odd).fold(Scalar::ZERO, |sum, (k, odd)| {
@@ -145,18 +141,76 @@ pub(super) fn sign_all(
         k.negate(odd.negative);
         sum.add(k)
     }));
-    let right = homogeneous(proven!(sum_of_lanes(&points))).is(&base_multiple(&sum, proof));
+    let right = have_sum(&points, &sum, proof);
     let x = by_number(&points[0]);
     signatures.extend((0..requests.len()).map(|l| {
         let draft = drafts[l].as_ref().filter(|_| right)?;
-        draft.sign(Element::new(&x[l]), &inverses[l]).ok().flatten()
+        draft.sign(&Element::least(&x[l]), &inverses[l]).ok().flatten()
+    }));
+}
+
+/// Takes the first nonces, of which those with random bytes are hashed in lanes.
+fn take_nonces(drafts: &mut [Option<Draft<'_>>; LANES], _proof: HaveIfma) {
+    let mut blocks = Zeroizing::new([[0; LANES]; 16]);
+    for (l, draft) in drafts.iter().enumerate() {
+        let block = draft.as_ref().map(|draft| draft.nonces.block()).unwrap_or_default();
+        (0..16).for_each(|i| blocks[i][l] = block[i]);
+    }
+    let hashes = Zeroizing::new(proven!(sha512_mb8_avx512(&blocks)));
+    for (l, draft) in drafts.iter_mut().enumerate() {
+        if let Some(draft) = draft {
+            draft.take_nonce(&hashes.each_ref().map(|word| word[l]));
+        }
+    }
+}
+
+/// Appends whether at most eight signatures are valid, and `None` for those to verify alone: if a
+/// factor is zero, if the multiples are equal or opposite points, or if r + n is below p. All of these
+/// are rare, or made by intent. Variable time.
+pub(super) fn verify_all(
+    requests: &[VerifyRequest<'_>],
+    valid: &mut Vec<Option<bool>>,
+    proof: HaveIfma,
+) {
+    let request = |l: usize| requests.get(l).unwrap_or(&requests[0]);
+    let mut inverses: [_; LANES] = core::array::from_fn(|l| request(l).signature.s);
+    Scalar::invert_all(&mut inverses, &mut [Scalar::ZERO; LANES]);
+    let factors: [_; LANES] = core::array::from_fn(|l| {
+        let VerifyRequest { digest, signature, .. } = request(l);
+        signature.factors_from(digest, inverses[l])
+    });
+    // zero has no form in odd digits
+    let of_base = factors.map(|(u, _)| Odd::new(if u == Scalar::ZERO { &Scalar::ONE } else { &u }));
+    let of_keys = factors.map(|(_, v)| Odd::new(&v));
+    let negative = core::array::from_fn(|l| of_base[l].negative ^ of_keys[l].negative);
+    let points = [
+        by_word(&core::array::from_fn(|l| request(l).key.0.x.number())),
+        by_word(&core::array::from_fn(|l| request(l).key.0.y.number())),
+    ];
+    let of_keys = proven!(p256_window_mb8_ifma(&limbs(&of_keys), &points));
+    let r = by_word(&core::array::from_fn(|l| request(l).signature.r.number()));
+    let of_base = base_multiples(&of_base, proof);
+    let [difference, z] = proven!(p256_verify_mb8_ifma(of_keys, &of_base, negative, &r))
+        .each_ref()
+        .map(|x| by_number(x).map(|x| Element::new(&x)));
+    valid.extend((0..requests.len()).map(|l| {
+        let VerifyRequest { digest, signature, .. } = &requests[l];
+        let alone = factors[l].0 == Scalar::ZERO || digest.is_empty() || z[l] == Element::ZERO;
+        match difference[l] == Element::ZERO {
+            _ if alone => None,
+            false if has_second_x(&signature.r) => None,
+            is_valid => Some(is_valid),
+        }
     }));
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::p256::P256;
+    use crate::p256::exceptional::beyond_the_contract;
     use crate::p256::nonce::Nonce;
+    use crate::p256::residue::limbs as limbs_of;
 
     /// Otherwise the requests would be signed alone, with the same result.
     #[test]
@@ -177,11 +231,137 @@ mod tests {
             });
             let mut signatures = Vec::new();
             sign_all(&requests[..count], &mut signatures, proof);
-            assert!(signatures.len() == count && signatures.iter().all(Option::is_some));
-            // equal points cannot be added in lanes
-            if count > 1 {
-                sign_all(&[requests[0]; 2], &mut signatures, proof);
-                assert_eq!(signatures[count..], [None; 2]);
+            sign_all(&[requests[0]; 8][..count], &mut signatures, proof);
+            assert!(signatures.len() == 2 * count && signatures.iter().all(Option::is_some));
+        }
+    }
+
+    /// A point in place of another one, and a wrong coordinate.
+    #[test]
+    #[allow(clippy::print_stdout, reason = "announces what did not run")]
+    fn a_wrong_point_fails_the_check() {
+        let Some(proof) = HaveIfma::check() else {
+            println!("not run: no IFMA");
+            return;
+        };
+        let mut rng = fastrand::Rng::with_seed(8);
+        for round in 0..50 {
+            let k: [Scalar; LANES] =
+                core::array::from_fn(|_| Scalar::new(&core::array::from_fn(|_| rng.u64(..))));
+            let odd = k.each_ref().map(Odd::new);
+            let (right, _) = affine_beside(&base_multiples(&odd, proof), &k, proof);
+            let mut sum = Scalar::ZERO;
+            for (mut k, odd) in k.into_iter().zip(odd) {
+                k.negate(odd.negative);
+                sum = sum.add(k);
+            }
+            assert!(have_sum(&right, &sum, proof));
+            assert!(!have_sum(&right, &sum.negated(), proof));
+            assert!(!have_sum(&right, &sum.add(Scalar::ONE), proof));
+            let lane = round % LANES;
+            let mut wrong = right;
+            for coordinate in &mut wrong {
+                (0..4).for_each(|i| coordinate[i][lane] = coordinate[i][(lane + 1) % LANES]);
+            }
+            assert!(!have_sum(&wrong, &sum, proof), "another point in lane {lane}");
+            let mut wrong = right;
+            wrong[round / LANES % 2][rng.usize(0..4)][lane] ^= 1 << rng.u32(0..64);
+            assert!(!have_sum(&wrong, &sum, proof), "a wrong bit in lane {lane}");
+        }
+    }
+
+    /// Otherwise the signatures would be verified alone, with the same result.
+    #[test]
+    #[allow(clippy::print_stdout, reason = "announces what did not run")]
+    fn signatures_are_verified_in_lanes() {
+        let Some(proof) = HaveIfma::check() else {
+            println!("not run: no IFMA");
+            return;
+        };
+        let curve = P256::Ifma(proof);
+        let cases: [_; LANES] = core::array::from_fn(|l| {
+            let byte = u8::try_from(l + 1).expect("small");
+            let key = SecretKey::from_bytes(&[byte; 32]).expect("below n");
+            let signature = curve.sign(&key, &[byte; 20], Nonce::Deterministic).expect("no fault");
+            (curve.public_key(&key), [byte; 20], signature)
+        });
+        for bad in 0..=LANES {
+            let requests: [_; LANES] = core::array::from_fn(|l| VerifyRequest {
+                key: &cases[l].0,
+                digest: &cases[if l == bad { (l + 1) % LANES } else { l }].1,
+                signature: cases[l].2,
+            });
+            let (mut valid, expected) = (Vec::new(), |l| Some(l != bad));
+            verify_all(&requests, &mut valid, proof);
+            assert_eq!(valid, core::array::from_fn::<_, LANES, _>(expected));
+        }
+    }
+
+    /// The proofs of the kernels end where they say, and other lanes are not affected.
+    #[test]
+    #[allow(clippy::print_stdout, reason = "announces what did not run")]
+    fn opposite_points_give_zero_in_their_lane() {
+        let Some(proof) = HaveIfma::check() else {
+            println!("not run: no IFMA");
+            return;
+        };
+        let ordinary: [Scalar; LANES] =
+            core::array::from_fn(|l| Scalar::new(&[l as u64 + 2, 3, 4, 5]));
+        let [comb, window] = beyond_the_contract();
+        let g = Affine::base();
+        let points = [by_word(&[g.x.number(); LANES]), by_word(&[g.y.number(); LANES])];
+        let third = base_multiples(&ordinary.map(|k| Odd::new(&k.add(k))), proof);
+        for lane in 0..LANES {
+            let with = |special: &Odd| {
+                core::array::from_fn(|l| match l == lane {
+                    true => special.clone(),
+                    false => Odd::new(&ordinary[l]),
+                })
+            };
+            let from_comb = base_multiples(&with(&comb), proof);
+            let from_window = proven!(p256_window_mb8_ifma(&limbs(&with(&window)), &points));
+            for multiples in [from_comb, from_window] {
+                let [_, z] =
+                    proven!(p256_verify_mb8_ifma(multiples, &third, [0; LANES], &[[1; LANES]; 4]));
+                for (l, z) in by_number(&z).iter().enumerate() {
+                    assert_eq!(Element::new(z) == Element::ZERO, l == lane, "lane {l}");
+                }
+            }
+        }
+    }
+
+    /// The hash in lanes is the one of the crate `sha2`, and the nonce is the one of a signature alone.
+    #[test]
+    #[allow(clippy::print_stdout, reason = "announces what did not run")]
+    fn nonces_are_hashed_in_lanes() {
+        let Some(proof) = HaveIfma::check() else {
+            println!("not run: no IFMA");
+            return;
+        };
+        let mut rng = fastrand::Rng::with_seed(7);
+        for count in (1..=LANES).cycle().take(100) {
+            let bytes: [[[u8; 32]; 3]; LANES] = core::array::from_fn(|_| {
+                core::array::from_fn(|_| core::array::from_fn(|_| rng.u8(..)))
+            });
+            let keys = bytes.map(|[key, ..]| SecretKey(Scalar::new(&limbs_of(&key))));
+            let requests: [_; LANES] = core::array::from_fn(|l| Request {
+                key: &keys[l],
+                digest: &bytes[l][1],
+                nonce: match l % 5 {
+                    4 => Nonce::Deterministic,
+                    _ => Nonce::Hedged(&bytes[l][2]),
+                },
+            });
+            let mut drafts =
+                core::array::from_fn(|l| requests[..count].get(l).map(Draft::without_nonce));
+            take_nonces(&mut drafts, proof);
+            for (request, draft) in requests.iter().zip(drafts.iter_mut().flatten()) {
+                let mut alone = Draft::new(request);
+                assert_eq!(*draft.k, *alone.k);
+                // and so is the next one
+                draft.retry();
+                alone.retry();
+                assert_eq!(*draft.k, *alone.k);
             }
         }
     }

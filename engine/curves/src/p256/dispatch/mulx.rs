@@ -37,11 +37,11 @@ fn windows() -> &'static [[Affine; ENTRIES]] {
 /// Returns u G + v P. Its Z is zero if the point is neutral, or if two points that were added are
 /// equal or opposite, which happens only by intent. Variable time.
 pub(super) fn sum_vartime(u: &Scalar, v: &Scalar, p: &Affine, proof: HaveAdxBmi2) -> Point {
-    // a digit of seven bits means one of 32 odd multiples of G, one of five bits one of 8 of P
+    // a digit of eight bits means one of 64 odd multiples of G, one of five bits one of 8 of P
     let base = &windows()[0];
     let mut multiples = [*p; 8];
     let curve = odd_multiples(&mut multiples, proof);
-    let u = signed_digits_vartime::<7>(&u.number());
+    let u = signed_digits_vartime::<8>(&u.number());
     let v = signed_digits_vartime::<5>(&v.number());
     let mut sum: Option<Modified> = None;
     for (u, v) in u.into_iter().zip(v).rev() {
@@ -72,4 +72,24 @@ pub(super) fn sum_vartime(u: &Scalar, v: &Scalar, p: &Affine, proof: HaveAdxBmi2
 /// Returns the entry of an odd digit's absolute value.
 fn entry(table: &[Affine], digit: i8) -> &Affine {
     &table[usize::from(digit.unsigned_abs() / 2)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::p256::exceptional::beyond_the_contract;
+
+    /// The proofs of the kernels end where they say.
+    #[test]
+    #[allow(clippy::print_stdout, reason = "announces what did not run")]
+    fn opposite_points_give_zero() {
+        let (Some(limbs), Some(tables)) = (HaveAdxBmi2::check(), HaveAvx2::check()) else {
+            println!("not run: no MULX or no AVX2");
+            return;
+        };
+        let ([comb, window], proof) = (beyond_the_contract(), (limbs, tables));
+        let top = &windows_of_four()[63];
+        assert!(p256_comb_mulx(&comb, top, windows(), proof).z == Element::ZERO);
+        assert!(p256_window_mulx(&window, &Affine::base(), proof).z == Element::ZERO);
+    }
 }

@@ -20,7 +20,11 @@ pub(crate) mod p256_points64_mulx;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod p256_select_avx2;
 #[cfg(target_arch = "x86_64")]
+pub(crate) mod p256_verify_mb8_ifma;
+#[cfg(target_arch = "x86_64")]
 pub(crate) mod p256_window_mb8_ifma;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod p256_window_mulx;
 pub(crate) mod p256_window_portable;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod sha512_mb8_avx512;

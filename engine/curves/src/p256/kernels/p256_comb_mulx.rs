@@ -1,16 +1,16 @@
 // k G for the base point G.
 // Inputs k, the table. Output a point in Jacobian coordinates.
 //
-// k is the sum of 42 odd digits of six bits and one of four bits, the top one.
+// k is the sum of 36 odd digits of seven bits and one of four bits, the top one.
 //
 // Requires  k is not a multiple of n.
-// Counts    42 mixed additions; 8,484 mulx.
+// Counts    36 mixed additions; 7,272 mulx.
 // Time      constant: every entry of a window is read.
 // Model     p256_comb_portable.
 //
 // No addition has equal or opposite points: see `p256_comb_mb8_ifma`, which adds the same ones in
 // the same order.
-//! `p256_comb_mulx`: the sum of one table entry for each window of six bits.
+//! `p256_comb_mulx`: the sum of one table entry for each window of seven bits.
 #![forbid(unsafe_code)]
 
 use tollgate_cpu::{HaveAdxBmi2, HaveAvx2};

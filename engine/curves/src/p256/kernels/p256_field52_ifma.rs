@@ -49,6 +49,14 @@ pub(crate) fn from_numbers(x: &Lanes) -> Element {
     clean(&folded(&reduced(product(&vectors::digits(x.map(vector)), &rr))))
 }
 
+/// Puts a number below 2^256 into Montgomery form, in all lanes. The result is clean and below
+/// (1 + 2^-24) u.
+#[inline]
+#[target_feature(enable = "avx512f,avx512ifma")]
+pub(crate) fn everywhere(x: &Limbs) -> Element {
+    from_numbers(&x.map(|limb| [limb; 8]))
+}
+
 /// Takes clean numbers out of Montgomery form. The results are at most p.
 #[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]

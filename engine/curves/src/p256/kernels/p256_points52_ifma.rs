@@ -39,10 +39,11 @@ impl Jacobian {
     }
 }
 
-/// Doubles points.
+/// Doubles points, in place: a copy of eight points takes 15 loads and stores.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512ifma")]
-pub(crate) fn doubled(Jacobian { x, y, z }: &Jacobian) -> Jacobian {
+pub(crate) fn double(p: &mut Jacobian) {
+    let Jacobian { x, y, z } = &*p;
     let delta = reduced(square(z)); // 1.93
     let gamma = folded(&reduced(square(y))); // 1
     let beta = reduced(product(x, &gamma)); // 1.07
@@ -58,67 +59,92 @@ pub(crate) fn doubled(Jacobian { x, y, z }: &Jacobian) -> Jacobian {
     // more than -0.5 before the addition of p
     let y3 = carried(&plus_p::<1>(&reduced(y3))); // 3.84
     let yz = reduced(product(y, z));
-    Jacobian { x: x3, y: clean(&y3), z: carried(&add(&yz, &yz)) } // z: 3.86
+    *p = Jacobian { x: x3, y: clean(&y3), z: carried(&add(&yz, &yz)) }; // z: 3.86
 }
 
 /// Adds points in affine coordinates below u, negated in the lanes in which `negative` is all
 /// ones.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512ifma")]
-pub(crate) fn add_affine(p: &Jacobian, x2: &Element, y2: &Element, negative: V) -> Jacobian {
-    let Jacobian { x, y, z } = p;
+pub(crate) fn add_affine(p: &mut Jacobian, x2: &Element, y2: &Element, negative: V) {
+    let Jacobian { x, y, z } = &*p;
     let zz = sqr(z); // 1.93
     let u2 = reduced(product(x2, &zz)); // 1.12
     let zzz = mul(&zz, z); // 1.47
     let s2 = negated(&reduced(product(y2, &zzz)), negative); // 1.1
     let h = carried(&plus_p::<2>(&sub(&u2, x))); // 3.12
     let r = carried(&plus_p::<5>(&sub(&s2, y))); // 6.1
-    sum(x, y, z, &h, &r)
+    sum(p, &h, &r);
 }
 
 /// Adds points q, negated in the lanes in which `negative` is all ones.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512ifma")]
-pub(crate) fn add_points(p: &Jacobian, q: &Jacobian, negative: V) -> Jacobian {
+pub(crate) fn add_points(p: &mut Jacobian, q: &Jacobian, negative: V) {
     let (zz1, zz2) = (sqr(&p.z), sqr(&q.z)); // 1.93
     let u1 = reduced(product(&p.x, &zz2)); // 1.13
     let u2 = reduced(product(&q.x, &zz1));
     let s1 = reduced(product(&p.y, &mul(&zz2, &q.z))); // 1.36
     let s2 = negated(&reduced(product(&q.y, &mul(&zz1, &p.z))), negative);
-    let z = mul(&p.z, &q.z); // 1.94
     let h = carried(&plus_p::<2>(&sub(&u2, &u1))); // 3.13
     let r = carried(&plus_p::<3>(&sub(&s2, &s1))); // 4.36
-    sum(&carried(&u1), &carried(&s1), &z, &h, &r)
+    *p = Jacobian { x: carried(&u1), y: carried(&s1), z: mul(&p.z, &q.z) }; // z: 1.94
+    sum(p, &h, &r);
 }
 
 /// Adds to each lane its partner, the lane at this distance. Both get the same point.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512ifma")]
-fn add_partner(Jacobian { x, y, z }: &Jacobian, distance: u64) -> Jacobian {
+fn add_partner(p: &mut Jacobian, distance: u64) {
+    let Jacobian { x, y, z } = &*p;
     let partner = exchange(distance);
     let zz = sqr(z); // 1.93
     let zzz = mul(&zz, z); // 1.47
     let u1 = reduced(product(x, &permuted(&zz, partner))); // 1.13
     let s1 = reduced(product(y, &permuted(&zzz, partner))); // 1.36
-    let z = mul(z, &permuted(z, partner)); // 1.94
     let h = carried(&plus_p::<2>(&sub(&permuted(&u1, partner), &u1))); // 3.13
     let r = carried(&plus_p::<2>(&sub(&permuted(&s1, partner), &s1))); // 3.36
-    sum(&carried(&u1), &carried(&s1), &z, &h, &r)
+    let z = mul(z, &permuted(z, partner)); // 1.94
+    *p = Jacobian { x: carried(&u1), y: carried(&s1), z };
+    sum(p, &h, &r);
 }
 
 /// Returns X, Y, Z of the sum of all lanes, in limbs, at most p.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512ifma")]
-pub(crate) fn sum_of_lanes(p: &Jacobian) -> [Limbs; 3] {
-    let sum = add_partner(&add_partner(&add_partner(p, 1), 2), 4);
+pub(crate) fn sum_of_lanes(mut sum: Jacobian) -> [Limbs; 3] {
+    add_partner(&mut sum, 1);
+    add_partner(&mut sum, 2);
+    add_partner(&mut sum, 4);
     let lane = |x: &Element| to_numbers(&clean(x)).map(|limb| limb[0]);
     [lane(&sum.x), lane(&sum.y), lane(&sum.z)]
 }
 
-/// The second half of the additions: of points x, y and x + h, y + r, which both have this Z.
+/// Adds up the lanes with an even and those with an odd number in each half of the lanes, and returns
+/// three numbers in limbs, at most p. The sums of the halves are opposite points if the first two are
+/// 0 mod p. The third one is 0 mod p if a sum is not a point.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512ifma")]
-fn sum(x: &Element, y: &Element, z: &Element, h: &Element, r: &Element) -> Jacobian {
+pub(crate) fn opposite_halves(mut sum: Jacobian) -> [Limbs; 3] {
+    add_partner(&mut sum, 1);
+    add_partner(&mut sum, 2);
+    let Jacobian { x, y, z } = &sum;
+    let partner = exchange(4);
+    let zz = sqr(z); // 1.93
+    let zzz = mul(&zz, z); // 1.47
+    let u1 = reduced(product(x, &permuted(&zz, partner))); // 1.13
+    let s1 = reduced(product(y, &permuted(&zzz, partner))); // 1.36
+    let h = carried(&plus_p::<2>(&sub(&permuted(&u1, partner), &u1))); // 3.13
+    let r = carried(&add(&permuted(&s1, partner), &s1)); // 2.72
+    let lane = |x: &Element| to_numbers(&clean(x)).map(|limb| limb[0]);
+    [lane(&h), lane(&r), lane(&mul(z, &permuted(z, partner)))]
+}
+
+/// The second half of the additions: adds to a point the one with X + h, Y + r and the same Z.
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512ifma")]
+fn sum(p: &mut Jacobian, h: &Element, r: &Element) {
+    let Jacobian { x, y, z } = &*p;
     let hh = sqr(h); // 1.62
     // -h^3
     let hhh = plus_p::<2>(&sub(&[all(0); 5], &reduced(product(h, &hh)))); // 2
@@ -127,5 +153,5 @@ fn sum(x: &Element, y: &Element, z: &Element, h: &Element, r: &Element) -> Jacob
     let x3 = clean(&folded(&plus_p::<3>(&x3)));
     let w = carried(&plus_p::<2>(&sub(&v, &x3))); // 3.12
     let y3 = carried(&reduced(multiply_add(product(r, &w), y, &carried(&hhh)))); // 2.7
-    Jacobian { x: x3, y: clean(&y3), z: mul(z, h) } // z: 1.8
+    *p = Jacobian { x: x3, y: clean(&y3), z: mul(z, h) }; // z: 1.8
 }

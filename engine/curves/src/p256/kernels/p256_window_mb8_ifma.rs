@@ -16,7 +16,7 @@
 use core::arch::x86_64::*;
 
 use super::p256_field52_ifma::{Lanes, bits_at, either, from_numbers, same, split};
-use super::p256_points52_ifma::{Jacobian, add_points, doubled};
+use super::p256_points52_ifma::{Jacobian, add_points, double};
 use super::p256_window_portable::{BITS, WINDOWS};
 use crate::vectors::{V, all, vector};
 
@@ -25,18 +25,20 @@ use crate::vectors::{V, all, vector};
 pub(crate) fn p256_window_mb8_ifma(t: &Lanes, [x, y]: &[Lanes; 2]) -> Jacobian {
     let t = t.map(vector);
     let first = Jacobian::affine(from_numbers(x), &from_numbers(y), all(0));
-    let twice = doubled(&first);
+    let mut twice = first;
+    double(&mut twice);
     let mut odd = [first; 16];
     for e in 1..16 {
-        odd[e] = add_points(&odd[e - 1], &twice, all(0));
+        odd[e] = odd[e - 1];
+        add_points(&mut odd[e], &twice, all(0));
     }
     let mut sum = first;
     for w in (0..WINDOWS).rev() {
         for _ in 0..BITS {
-            sum = doubled(&sum);
+            double(&mut sum);
         }
         let (index, negative) = split::<5>(bits_at(&t, BITS * w));
-        sum = add_points(&sum, &entry(&odd, index), negative);
+        add_points(&mut sum, &entry(&odd, index), negative);
     }
     sum
 }

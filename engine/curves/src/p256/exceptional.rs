@@ -1,0 +1,266 @@
+//! Tests of additions that the formulas of some kernels do not have: of equal and of opposite points.
+//!
+//! The multiples of one point never have them, which the kernels prove by the digits of n. So these
+//! tests come as close as a scalar can, in each window, and check one step beyond. A verification adds
+//! multiples of two points, and the owner of the key can force any such addition.
+
+use std::sync::OnceLock;
+
+use super::digits::{Odd, signed_digits_vartime};
+use super::dispatch::P256;
+use super::ecdsa::{Signature, VerifyRequest};
+use super::kernels::p256_comb_portable::p256_comb_portable;
+use super::keys::{PublicKey, SecretKey};
+use super::point::{Affine, Point};
+use super::residue::{Element, N, Prime as _, Scalar};
+
+/// Windows of the kernels: bits, and the number of windows of which not every digit is 1.
+const KINDS: [(usize, usize); 3] = [(4, 64), (5, 51), (7, 37)];
+
+fn small(x: u64) -> Scalar {
+    Scalar::new(&[x, 0, 0, 0])
+}
+
+/// 2^n.
+fn power(n: usize) -> Scalar {
+    (0..n).fold(Scalar::ONE, |x, _| x.add(x))
+}
+
+fn base_multiple(k: Scalar) -> Point {
+    if k == Scalar::ZERO {
+        return Point { x: Element::ZERO, y: Element::ONE, z: Element::ZERO };
+    }
+    p256_comb_portable(&Odd::new(&k))
+}
+
+fn random(rng: &mut fastrand::Rng) -> Scalar {
+    Scalar::new(&core::array::from_fn(|_| rng.u64(..)))
+}
+
+/// If the digit d of window w had the other sign, the sum of k = n - 2 d 2^{bits w} would be n without
+/// the digits below. No scalar brings a sum closer to a table entry or its negative. -k is the same
+/// with the other sign.
+fn closest() -> Vec<SecretKey> {
+    let mut scalars = Vec::new();
+    for (bits, windows) in KINDS {
+        for w in 0..windows {
+            let (weight, top) = (power(bits * w + 1), 256 - bits * w);
+            let highest = (1 << bits.min(top - 1)) - 1;
+            for d in [1, (highest / 2) | 1, highest] {
+                let k = small(d).mul(weight);
+                scalars.extend([SecretKey(k), SecretKey(k.negated())]);
+            }
+        }
+    }
+    scalars
+}
+
+/// Each of them in a lane while the other lanes have ordinary ones, and alone.
+#[test]
+fn sums_close_to_table_entries() {
+    let mut rng = fastrand::Rng::with_seed(51);
+    let peer = PublicKey(base_multiple(random(&mut rng)).affine());
+    let fast: Vec<_> = P256::all().into_iter().filter(|curve| *curve != P256::Portable).collect();
+    for (round, special) in closest().into_iter().enumerate() {
+        let lane = round % 8;
+        let mut keys: [SecretKey; 8] = core::array::from_fn(|_| SecretKey(random(&mut rng)));
+        keys[lane] = special;
+        let public = P256::Portable.public_key(&keys[lane]);
+        // the portable kernel adds the same points as the others: complete formulas judge it
+        let shared = Point::from(peer.0).times(&keys[lane].0).affine().x.to_bytes();
+        assert_eq!(P256::Portable.agree(&keys[lane], &peer).as_bytes(), &shared);
+        for curve in &fast {
+            assert_eq!(curve.public_key(&keys[lane]), public, "{round}, {curve:?}");
+            assert_eq!(curve.agree(&keys[lane], &peer).as_bytes(), &shared, "{round}, {curve:?}");
+            if curve.has_lanes() {
+                assert_eq!(curve.public_keys(&keys)[lane], public, "{round}, {curve:?}");
+                let pairs = keys.each_ref().map(|key| (key, &peer));
+                assert_eq!(curve.agree_all(&pairs)[lane].as_bytes(), &shared, "{round}");
+            }
+        }
+    }
+}
+
+impl Point {
+    /// Returns k times the point, bit by bit.
+    fn times(&self, k: &Scalar) -> Self {
+        let bits = k.number().into_iter().rev();
+        let bits = bits.flat_map(|limb| (0..64).rev().map(move |b| limb >> b & 1 == 1));
+        let neutral = Self { x: Element::ZERO, y: Element::ONE, z: Element::ZERO };
+        bits.fold(neutral, |sum, bit| {
+            let twice = sum.doubled();
+            if bit { twice.add(self) } else { twice }
+        })
+    }
+}
+
+/// Digits beyond the contract of kernels, k = n + 2 d 2^i, where -d is the digit of n with the weight
+/// 2^i. The digits before it have the sum n + d 2^i, so that opposite points are added. The first
+/// scalar is for combs of seven bits, the second one for windows of five bits.
+#[cfg(target_arch = "x86_64")]
+pub(crate) fn beyond_the_contract() -> [Odd; 2] {
+    let n = Odd::new(&Scalar::ZERO);
+    [(7, n.digit::<7>(1)), (0, n.digit::<5>(0))].map(|(i, (entry, negative))| {
+        assert_eq!(negative, u64::MAX);
+        // t = floor(k / 2) + 2^255
+        let (mut t, mut carry) = (n.t, (2 * entry + 1) << i);
+        for limb in &mut t {
+            let (sum, over) = limb.overflowing_add(carry);
+            (*limb, carry) = (sum, u64::from(over));
+        }
+        Odd { t, negative: 0 }
+    })
+}
+
+/// Returns a signature with these factors: r is x of the sum, or any number if that is neutral.
+fn signature(sum: &Point, u: Scalar, v: Scalar) -> (Signature, [u8; 32]) {
+    let r = match sum.z == Element::ZERO {
+        true => small(7),
+        false => Scalar::new(&sum.affine().x.number()),
+    };
+    let s = r.mul(v.inverted());
+    (Signature { r, s }, u.mul(s).to_bytes())
+}
+
+/// A key, a signature, and its digest.
+type Case = (PublicKey, Signature, [u8; 32]);
+
+/// Ordinary signatures.
+fn ordinary() -> &'static [Case; 8] {
+    static CASES: OnceLock<[Case; 8]> = OnceLock::new();
+    CASES.get_or_init(|| {
+        let mut rng = fastrand::Rng::with_seed(53);
+        core::array::from_fn(|_| {
+            let (d, u, v) = (random(&mut rng), random(&mut rng), random(&mut rng));
+            let (signature, digest) = signature(&base_multiple(u.add(d.mul(v))), u, v);
+            (PublicKey(base_multiple(d).affine()), signature, digest)
+        })
+    })
+}
+
+/// Verifies alone, and in a lane beside ordinary signatures.
+fn is_valid(curve: P256, case: &Case, round: usize) -> bool {
+    let (key, signature, digest) = case;
+    let alone = curve.verify(key, digest, signature);
+    if curve.has_lanes() {
+        let (mut cases, mut expected) = (*ordinary(), [true; 8]);
+        (cases[round % 8], expected[round % 8]) = (*case, alone);
+        let requests = cases.each_ref().map(|(key, signature, digest)| VerifyRequest {
+            key,
+            digest,
+            signature: *signature,
+        });
+        assert_eq!(curve.verify_all(&requests), expected, "{round}, {curve:?}");
+    }
+    alone
+}
+
+/// u G + v P with P = a G, by signed digits from the top. Before a digit d of u or v is added, the sum
+/// is (x + a y) G; a makes it d G or -d G, or d P or -d P.
+#[test]
+fn forced_additions_in_verifications() {
+    let mut rng = fastrand::Rng::with_seed(52);
+    let (mut additions, mut forced) = (0, 0);
+    for round in 0..2 {
+        let (u, v) = (random(&mut rng), random(&mut rng));
+        let of_u = signed_digits_vartime::<8>(&u.number());
+        let of_v = signed_digits_vartime::<5>(&v.number());
+        let number = |digit: i8| {
+            let mut number = small(digit.unsigned_abs().into());
+            number.negate(u64::from(digit < 0).wrapping_neg());
+            number
+        };
+        let (mut x, mut y) = (Scalar::ZERO, Scalar::ZERO);
+        for (i, (of_u, of_v)) in of_u.into_iter().zip(of_v).enumerate().rev() {
+            (x, y) = (x.add(x), y.add(y));
+            let mut keys = Vec::new();
+            for negative in [0, u64::MAX] {
+                let mut d = number(of_u);
+                d.negate(negative);
+                if of_u != 0 && y != Scalar::ZERO {
+                    keys.push(d.sub(x).mul(y.inverted()));
+                }
+                let mut d = number(of_v);
+                d.negate(negative);
+                if of_v != 0 {
+                    keys.push(x.add(number(of_u)).mul(d.sub(y).inverted()));
+                }
+            }
+            (x, y) = (x.add(number(of_u)), y.add(number(of_v)));
+            for a in keys.into_iter().filter(|a| *a != Scalar::ZERO) {
+                let (point, sum) = (base_multiple(a).affine(), base_multiple(u.add(a.mul(v))));
+                let (signature, digest) = signature(&sum, u, v);
+                let case = (PublicKey(point), signature, digest);
+                for curve in P256::all() {
+                    let valid = is_valid(curve, &case, i + round);
+                    assert_eq!(valid, sum.z != Element::ZERO, "digit {i}, {curve:?}");
+                }
+                additions += 1;
+                forced += usize::from(P256::best().adds_equal_or_opposite(&u, &v, &point));
+            }
+        }
+        assert!(x == u && y == v);
+    }
+    let expected = if P256::best() == P256::Portable { 0 } else { additions };
+    assert!(additions > 200 && forced == expected, "{forced} of {additions}");
+}
+
+/// u G = v P and u G = -v P: lanes add these two at last.
+#[test]
+fn equal_and_opposite_multiples_in_verifications() {
+    let mut rng = fastrand::Rng::with_seed(54);
+    for round in 0..8 {
+        let (u, v) = (random(&mut rng), random(&mut rng));
+        let a = u.mul(v.inverted());
+        for (a, valid) in [(a, true), (a.negated(), false)] {
+            let key = PublicKey(base_multiple(a).affine());
+            let (signature, digest) = signature(&base_multiple(u.add(a.mul(v))), u, v);
+            let case = (key, signature, digest);
+            for curve in P256::all() {
+                assert_eq!(is_valid(curve, &case, round), valid, "{round}, {curve:?}");
+            }
+        }
+    }
+}
+
+/// x of the sum may be n or above: r is then x - n. Few points have such an x, so the key is computed
+/// from the point: P = (R - u G) / v.
+#[test]
+fn x_above_the_order() {
+    let mut rng = fastrand::Rng::with_seed(55);
+    let mut x = Element::new(&N::M);
+    for round in 0..8 {
+        let sum = loop {
+            x = x.add(Element::ONE);
+            if let Some(point) = with_x(x) {
+                break Point::from(point);
+            }
+        };
+        let (u, v) = (random(&mut rng), random(&mut rng));
+        let key = PublicKey(sum.add(&base_multiple(u.negated())).times(&v.inverted()).affine());
+        let (mut signature, digest) = signature(&sum, u, v);
+        for curve in P256::all() {
+            assert!(is_valid(curve, &(key, signature, digest), round), "{round}, {curve:?}");
+        }
+        signature.r = signature.r.add(Scalar::ONE);
+        for curve in P256::all() {
+            assert!(!is_valid(curve, &(key, signature, digest), round), "{round}, {curve:?}");
+        }
+    }
+}
+
+/// Returns a point with this x, if there is one: y = w^{(p + 1)/4} for w = x^3 - 3x + b.
+fn with_x(x: Element) -> Option<Affine> {
+    let b = Affine::base();
+    let cubic = |x: Element| x.square().mul(x).sub(x.add(x).add(x));
+    let w = cubic(x).add(b.y.square().sub(cubic(b.x)));
+    // (p + 1)/4 = 2^254 - 2^222 + 2^190 + 2^94
+    let bits = [0, 1 << 30, 1 << 62, 0x3fff_ffff_c000_0000];
+    let bits =
+        bits.into_iter().rev().flat_map(|limb: u64| (0..64).rev().map(move |b| limb >> b & 1));
+    let y = bits.fold(Element::ONE, |y, bit| {
+        let y = y.square();
+        if bit == 1 { y.mul(w) } else { y }
+    });
+    Affine::on_curve(x, y)
+}

@@ -1,0 +1,185 @@
+//! P-256: every kernel against AWS-LC, on random and extreme inputs.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod inputs;
+
+use core::array::from_fn;
+
+use aws_lc_rs::agreement::{self, ECDH_P256, UnparsedPublicKey};
+use aws_lc_rs::signature::{self, ECDSA_P256_SHA256_FIXED};
+use fastrand::Rng;
+use num_bigint::BigUint;
+use sha2::{Digest, Sha256};
+use tollgate_curves::p256::{Nonce, P256, PublicKey, Request, SecretKey, Signature, VerifyRequest};
+
+use crate::inputs::{bytes, rounds};
+
+fn key(rng: &mut Rng, round: usize) -> SecretKey {
+    loop {
+        if let Ok(key) = SecretKey::from_bytes(&bytes(rng, round)) {
+            return key;
+        }
+    }
+}
+
+fn theirs(key: &SecretKey) -> agreement::PrivateKey {
+    agreement::PrivateKey::from_private_key(&ECDH_P256, &key.to_bytes()).unwrap()
+}
+
+fn their_public(key: &SecretKey) -> [u8; 65] {
+    theirs(key).compute_public_key().unwrap().as_ref().try_into().unwrap()
+}
+
+fn their_agreement(key: &SecretKey, peer: &PublicKey) -> [u8; 32] {
+    let peer = UnparsedPublicKey::new(&ECDH_P256, peer.to_bytes());
+    agreement::agree(&theirs(key), peer, (), |shared| Ok(shared.try_into().unwrap())).unwrap()
+}
+
+fn they_verify(key: &PublicKey, message: &[u8], signature: &Signature) -> bool {
+    let key = signature::UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, key.to_bytes());
+    key.verify(message, &signature.to_bytes()).is_ok()
+}
+
+#[test]
+fn public_keys() {
+    let mut rng = Rng::with_seed(21);
+    for round in 0..rounds(500) {
+        let keys: [_; 8] = from_fn(|_| key(&mut rng, round));
+        let expected = keys.each_ref().map(their_public);
+        for curve in P256::all() {
+            let public = curve.public_keys(&keys);
+            let public: Vec<_> = public.iter().map(PublicKey::to_bytes).collect();
+            assert_eq!(public, expected, "round {round}, {curve:?}");
+            let alone = curve.public_key(&keys[round % 8]).to_bytes();
+            assert_eq!(alone, expected[round % 8], "round {round}, {curve:?}");
+        }
+    }
+}
+
+#[test]
+fn agreements() {
+    let mut rng = Rng::with_seed(22);
+    let extremes = extreme_points();
+    for round in 0..rounds(150) {
+        let keys: [_; 8] = from_fn(|_| key(&mut rng, round));
+        let mut peers: [_; 8] = from_fn(|_| P256::best().public_key(&key(&mut rng, round / 4)));
+        if round % 4 == 0 {
+            peers[round / 4 % 8] = extremes[round / 4 % extremes.len()];
+        }
+        let expected: [_; 8] = from_fn(|l| their_agreement(&keys[l], &peers[l]));
+        let pairs: [_; 8] = from_fn(|l| (&keys[l], &peers[l]));
+        for curve in P256::all() {
+            let shared = curve.agree_all(&pairs);
+            let shared: Vec<_> = shared.iter().map(|shared| *shared.as_bytes()).collect();
+            assert_eq!(shared, expected, "round {round}, {curve:?}");
+            let (alone, expected) = (pairs[round % 8], expected[round % 8]);
+            let alone = *curve.agree(alone.0, alone.1).as_bytes();
+            assert_eq!(alone, expected, "round {round}, {curve:?}");
+        }
+    }
+}
+
+/// AWS-LC verifies what each kernel signs; each kernel verifies it, and refuses it after a change.
+#[test]
+fn signatures() {
+    let mut rng = Rng::with_seed(23);
+    for round in 0..rounds(100) {
+        let keys: [_; 8] = from_fn(|_| key(&mut rng, round));
+        let public = keys.each_ref().map(|key| P256::best().public_key(key));
+        let noise: [[u8; 32]; 8] = from_fn(|_| bytes(&mut rng, round / 4));
+        let digests = noise.map(|message| <[u8; 32]>::from(Sha256::digest(message)));
+        let requests: [_; 8] = from_fn(|l| Request {
+            key: &keys[l],
+            digest: &digests[l],
+            nonce: Nonce::Hedged(&noise[l]),
+        });
+        for curve in P256::all() {
+            let signed: Vec<_> =
+                curve.sign_all(&requests).into_iter().map(Result::unwrap).collect();
+            let l = round % 8;
+            let alone = curve.sign(requests[l].key, requests[l].digest, requests[l].nonce);
+            assert_eq!(alone.unwrap(), signed[l], "round {round}, {curve:?}");
+            let mut requests: [_; 8] = from_fn(|l| VerifyRequest {
+                key: &public[l],
+                digest: &digests[l],
+                signature: signed[l],
+            });
+            for (l, request) in requests.iter().enumerate() {
+                assert!(
+                    they_verify(request.key, &noise[l], &request.signature),
+                    "{round}, {curve:?}"
+                );
+            }
+            assert_eq!(curve.verify_all(&requests), [true; 8], "round {round}, {curve:?}");
+            requests[l].digest = &digests[(l + 1) % 8];
+            let expected: [_; 8] = from_fn(|other| other != l);
+            assert_eq!(curve.verify_all(&requests), expected, "round {round}, {curve:?}");
+            let alone = (requests[l].key, requests[l].digest);
+            assert!(!curve.verify(alone.0, alone.1, &signed[l]), "round {round}, {curve:?}");
+        }
+    }
+}
+
+fn number(hex: &str) -> BigUint {
+    BigUint::parse_bytes(hex.as_bytes(), 16).unwrap()
+}
+
+fn prime() -> BigUint {
+    number("ffffffff00000001000000000000000000000000ffffffffffffffffffffffff")
+}
+
+/// x^3 - 3x + b.
+fn right_side(x: &BigUint) -> BigUint {
+    let b = number("5ac635d8aa3a93e7b3ebbd55769886bc651d06b0cc53b0f63bce3c3e27d2604b");
+    (x * x * x + (prime() - 3u8) * x + b) % prime()
+}
+
+/// A root of a square, since p = 3 mod 4.
+fn root(square: &BigUint) -> BigUint {
+    square.modpow(&((prime() + 1u8) / 4u8), &prime())
+}
+
+fn encoded(x: &BigUint, y: &BigUint) -> [u8; 65] {
+    let mut bytes = [0; 65];
+    bytes[0] = 4;
+    for (number, part) in [x, y].into_iter().zip(bytes[1..].chunks_exact_mut(32)) {
+        let number = number.to_bytes_be();
+        part[32 - number.len()..].copy_from_slice(&number);
+    }
+    bytes
+}
+
+/// Points with the smallest and largest x, on both sides.
+fn extreme_points() -> Vec<PublicKey> {
+    let least = (0..20u8).map(BigUint::from);
+    let most = (1..20u8).map(|n| prime() - n);
+    let points = least.chain(most).flat_map(|x| {
+        let y = root(&right_side(&x));
+        [encoded(&x, &y), encoded(&x, &(prime() - y))]
+    });
+    let points: Vec<_> = points.filter_map(|point| PublicKey::from_bytes(&point).ok()).collect();
+    assert!(points.len() > 20 && points[0].to_bytes()[1..33] == [0; 32], "x = 0 has two points");
+    points
+}
+
+/// Points of the twist, -y^2 = x^3 - 3x + b, and of curves with another b, whose orders have small
+/// factors: a secret key that multiplied one would leak.
+#[test]
+fn points_of_other_curves_are_refused() {
+    let mut twisted = 0;
+    for x in (0..100u8).map(BigUint::from) {
+        let right = right_side(&x);
+        let y = root(&right);
+        let is_on_curve = &y * &y % prime() == right;
+        assert_eq!(PublicKey::from_bytes(&encoded(&x, &y)).is_ok(), is_on_curve);
+        if !is_on_curve {
+            assert_eq!((&y * &y + right) % prime(), BigUint::ZERO, "a point of the twist");
+            twisted += 1;
+        }
+        // (x, y + 1) is on the curve with the b that it needs
+        assert!(PublicKey::from_bytes(&encoded(&x, &((y + 1u8) % prime()))).is_err());
+        assert!(PublicKey::from_bytes(&encoded(&x, &BigUint::ZERO)).is_err(), "order 2");
+    }
+    assert!(twisted > 20, "{twisted} points of the twist");
+}
