@@ -20,6 +20,12 @@ pub struct OSSL_CORE_HANDLE {
     opaque: [u8; 0],
 }
 
+/// The core's opaque stream.
+#[repr(C)]
+pub(crate) struct OSSL_CORE_BIO {
+    opaque: [u8; 0],
+}
+
 /// A function and its number. A row with number 0 ends a table.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -109,6 +115,10 @@ pub(crate) type CoreSetErrorDebug =
 pub(crate) type CoreVsetError =
     unsafe extern "C" fn(*const OSSL_CORE_HANDLE, u32, *const c_char, *mut c_void);
 
+/// The arguments after the stream are the buffer, its size, and the number of bytes read.
+pub(crate) type BioReadEx =
+    unsafe extern "C" fn(*mut OSSL_CORE_BIO, *mut c_void, usize, *mut usize) -> c_int;
+
 type New = unsafe extern "C" fn(*mut c_void) -> *mut c_void;
 type NewSignature = unsafe extern "C" fn(*mut c_void, *const c_char) -> *mut c_void;
 type Free = unsafe extern "C" fn(*mut c_void);
@@ -134,6 +144,20 @@ type Match = unsafe extern "C" fn(*const c_void, *const c_void, c_int) -> c_int;
 type Import = unsafe extern "C" fn(*mut c_void, c_int, *const OSSL_PARAM) -> c_int;
 type Export = unsafe extern "C" fn(*mut c_void, c_int, Option<OSSL_CALLBACK>, *mut c_void) -> c_int;
 type Duplicate = unsafe extern "C" fn(*const c_void, c_int) -> *mut c_void;
+
+type Load = unsafe extern "C" fn(*const c_void, usize) -> *mut c_void;
+
+type DoesSelection = unsafe extern "C" fn(*mut c_void, c_int) -> c_int;
+/// The last two arguments are a callback for passphrases, which is not used, and its argument.
+type Decode = unsafe extern "C" fn(
+    *mut c_void,
+    *mut OSSL_CORE_BIO,
+    c_int,
+    Option<OSSL_CALLBACK>,
+    *mut c_void,
+    *const c_void,
+    *mut c_void,
+) -> c_int;
 
 type SetPeer = unsafe extern "C" fn(*mut c_void, *mut c_void) -> c_int;
 type Init = unsafe extern "C" fn(*mut c_void, *mut c_void, *const OSSL_PARAM) -> c_int;
@@ -177,6 +201,7 @@ pub(crate) const OSSL_FUNC_CORE_GET_PARAMS: Id<CoreGetParams> = Id::of(2);
 pub(crate) const OSSL_FUNC_CORE_NEW_ERROR: Id<CoreNewError> = Id::of(5);
 pub(crate) const OSSL_FUNC_CORE_SET_ERROR_DEBUG: Id<CoreSetErrorDebug> = Id::of(6);
 pub(crate) const OSSL_FUNC_CORE_VSET_ERROR: Id<CoreVsetError> = Id::of(7);
+pub(crate) const OSSL_FUNC_BIO_READ_EX: Id<BioReadEx> = Id::of(42);
 
 pub(crate) const OSSL_FUNC_PROVIDER_TEARDOWN: Id<Free> = Id::of(1024);
 pub(crate) const OSSL_FUNC_PROVIDER_GETTABLE_PARAMS: Id<Keys> = Id::of(1025);
@@ -192,6 +217,7 @@ pub(crate) const OSSL_FUNC_KEYMGMT_GEN_SET_PARAMS: Id<SetParams> = Id::of(4);
 pub(crate) const OSSL_FUNC_KEYMGMT_GEN_SETTABLE_PARAMS: Id<KeysOfContext> = Id::of(5);
 pub(crate) const OSSL_FUNC_KEYMGMT_GEN: Id<Generate> = Id::of(6);
 pub(crate) const OSSL_FUNC_KEYMGMT_GEN_CLEANUP: Id<Free> = Id::of(7);
+pub(crate) const OSSL_FUNC_KEYMGMT_LOAD: Id<Load> = Id::of(8);
 pub(crate) const OSSL_FUNC_KEYMGMT_FREE: Id<Free> = Id::of(10);
 pub(crate) const OSSL_FUNC_KEYMGMT_GET_PARAMS: Id<GetParams> = Id::of(11);
 pub(crate) const OSSL_FUNC_KEYMGMT_GETTABLE_PARAMS: Id<Keys> = Id::of(12);
@@ -248,10 +274,16 @@ pub(crate) const OSSL_FUNC_ASYM_CIPHER_GETTABLE_CTX_PARAMS: Id<KeysOfContext> = 
 pub(crate) const OSSL_FUNC_ASYM_CIPHER_SET_CTX_PARAMS: Id<SetParams> = Id::of(10);
 pub(crate) const OSSL_FUNC_ASYM_CIPHER_SETTABLE_CTX_PARAMS: Id<KeysOfContext> = Id::of(11);
 
+pub(crate) const OSSL_FUNC_DECODER_NEWCTX: Id<New> = Id::of(1);
+pub(crate) const OSSL_FUNC_DECODER_FREECTX: Id<Free> = Id::of(2);
+pub(crate) const OSSL_FUNC_DECODER_DOES_SELECTION: Id<DoesSelection> = Id::of(10);
+pub(crate) const OSSL_FUNC_DECODER_DECODE: Id<Decode> = Id::of(11);
+
 pub(crate) const OSSL_OP_KEYMGMT: c_int = 10;
 pub(crate) const OSSL_OP_KEYEXCH: c_int = 11;
 pub(crate) const OSSL_OP_SIGNATURE: c_int = 12;
 pub(crate) const OSSL_OP_ASYM_CIPHER: c_int = 13;
+pub(crate) const OSSL_OP_DECODER: c_int = 21;
 pub(crate) const OSSL_KEYMGMT_SELECT_PRIVATE_KEY: c_int = 0x01;
 pub(crate) const OSSL_KEYMGMT_SELECT_PUBLIC_KEY: c_int = 0x02;
 pub(crate) const OSSL_KEYMGMT_SELECT_KEYPAIR: c_int =
@@ -260,6 +292,11 @@ pub(crate) const OSSL_KEYMGMT_VALIDATE_FULL_CHECK: c_int = 0;
 
 // --- core_names.h --------------------------------------------------------------------------------
 
+/// Of `core_object.h`.
+pub(crate) const OSSL_OBJECT_PKEY: c_int = 2;
+pub(crate) const OSSL_OBJECT_PARAM_TYPE: &CStr = c"type";
+pub(crate) const OSSL_OBJECT_PARAM_DATA_TYPE: &CStr = c"data-type";
+pub(crate) const OSSL_OBJECT_PARAM_REFERENCE: &CStr = c"reference";
 pub(crate) const OSSL_PROV_PARAM_NAME: &CStr = c"name";
 pub(crate) const OSSL_PROV_PARAM_VERSION: &CStr = c"version";
 pub(crate) const OSSL_PROV_PARAM_BUILDINFO: &CStr = c"buildinfo";

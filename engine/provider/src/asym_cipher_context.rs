@@ -3,12 +3,14 @@
 
 use std::sync::Arc;
 
+use tollgate_keyless::{ErrorCode, Operation, Ski};
 use tollgate_queue::Work;
 use tollgate_rsa::premaster::PREMASTER_LEN;
-use tollgate_rsa::{Hash, MODULUS_BYTES_MAX, TlsVersions, eme_pkcs1v15};
+use tollgate_rsa::{Hash, MODULUS_BYTES_MAX, TlsVersions, eme_pkcs1v15, premaster};
 use zeroize::Zeroizing;
 
 use crate::abi::*;
+use crate::connections::Failure;
 use crate::context::{Context, operation_key};
 use crate::counters::Event;
 use crate::handle::Output;
@@ -188,7 +190,9 @@ impl AsymCipherContext {
 
     pub(crate) fn decrypt(&mut self, output: &mut Output, ciphertext: &[u8]) -> Result<(), Reason> {
         let key = self.key.as_ref().ok_or(Reason::KeyMissing)?;
-        key.private()?;
+        if key.remote().is_none() {
+            key.private()?;
+        }
         let size = key.size();
         // This length does not depend on the message, so the size of a buffer reveals nothing.
         let needed = if self.padding == Padding::Tls { PREMASTER_LEN } else { size };
@@ -203,6 +207,11 @@ impl AsymCipherContext {
         }
         let mut padded = [0; MODULUS_BYTES_MAX];
         padded[zeros..size].copy_from_slice(ciphertext);
+        if let Some(ski) = key.remote() {
+            self.decrypt_remotely(ski, &padded[..size], output)?;
+            self.provider.count(Event::Decryption);
+            return Ok(());
+        }
         let (work, is_explicit) = (self.work()?, self.rejects_explicitly());
         let operation = RsaOperation { key: &mut self.key, work, input: &padded[..size] };
         let done = self.provider.private(operation, &mut |message| {
@@ -213,6 +222,32 @@ impl AsymCipherContext {
             self.provider.count(Event::Decryption);
         }
         done
+    }
+
+    /// Decrypts on the signer, which rejects implicitly: its answer has a valid padding always.
+    fn decrypt_remotely(
+        &self,
+        ski: Ski,
+        ciphertext: &[u8],
+        output: &mut Output,
+    ) -> Result<(), Reason> {
+        let versions = match self.padding {
+            Padding::Pkcs1 => None,
+            Padding::Tls => Some(self.versions()?),
+            Padding::Oaep | Padding::Raw => return Err(Reason::RemoteUnsupported),
+        };
+        let substitute = premaster::substitute()?;
+        let has_size = |em: &[u8]| em.len() == ciphertext.len();
+        let em = self.provider.remote(ski, Operation::Decrypt, ciphertext, has_size);
+        match (em, versions) {
+            (Ok(em), None) => output.write(eme_pkcs1v15::decode(&em)?),
+            (Ok(em), Some(versions)) => {
+                output.write(&*premaster::decode(&em, versions, substitute))
+            }
+            // For TLS a number that is not below the modulus must look like any other invalid one.
+            (Err(Failure::Refused(ErrorCode::Crypto)), Some(_)) => output.write(&*substitute),
+            (Err(why), _) => Err(self.provider.raise_remote(&why)),
+        }
     }
 
     /// Returns whether the padding is PKCS#1 without implicit rejection. This module decodes that

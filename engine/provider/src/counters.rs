@@ -40,6 +40,8 @@ events! {
     X25519Generation = c"tollgate-x25519-generations", "X25519 keys generated.";
     X25519Derivation = c"tollgate-x25519-derivations",
         "Secrets derived with X25519.";
+    Remote = c"tollgate-remote-operations", "Operations that a signer did.";
+    RemoteFailure = c"tollgate-remote-failures", "Operations that a signer failed to do.";
     Async = c"tollgate-async-operations", "Operations that a job of libcrypto was paused for.";
     Abandoned = c"tollgate-abandoned-operations",
         "Operations whose job was never continued: libcrypto leaks its stack.";

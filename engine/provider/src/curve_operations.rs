@@ -74,12 +74,12 @@ impl Operation for EcdsaOperation<'_> {
     const SHARING: Sharing = Sharing::Jobs { class: PrivateJob::ECDSA_P256, fewest: 4 };
 
     fn check(&self) -> Result<(), Reason> {
-        self.key.as_ref().map(|_| ()).ok_or(Reason::KeyMissing)
+        self.key.as_ref().ok_or(Reason::KeyMissing)?.secret().map(|_| ())
     }
 
     fn load(&self, job: &mut PrivateJob) -> Result<(), Error> {
-        let key = self.key.as_ref().expect("checked before");
-        job.load_ecdsa(&key.secret, self.digest, &*random().map_err(|_| Unavailable::Random)?);
+        let key = self.key.as_ref().and_then(|key| key.secret().ok()).expect("checked before");
+        job.load_ecdsa(key, self.digest, &*random().map_err(|_| Unavailable::Random)?);
         Ok(())
     }
 
@@ -89,7 +89,7 @@ impl Operation for EcdsaOperation<'_> {
         let key = self.key.as_ref().ok_or(Reason::KeyMissing)?;
         let random = random()?;
         let nonce = Nonce::Hedged(&random);
-        take(&provider.p256()?.sign(&key.secret, self.digest, nonce)?.to_bytes())
+        take(&provider.p256()?.sign(key.secret()?, self.digest, nonce)?.to_bytes())
     }
 
     fn take_keys(&mut self) -> Keys {

@@ -36,7 +36,7 @@ use crate::provider::{Provider, attempt, entry};
 use crate::reason::{REASONS, Reason};
 use crate::table::{Algorithm, Table, dispatch};
 use crate::upcalls::Core;
-use crate::{asym_cipher, handle, key_exchange, keymgmt, self_test, signature, x25519};
+use crate::{asym_cipher, decoder, handle, key_exchange, keymgmt, self_test, signature, x25519};
 
 static FUNCTIONS: Table<[OSSL_DISPATCH; 8]> = dispatch! {
     OSSL_FUNC_PROVIDER_TEARDOWN = teardown;
@@ -116,6 +116,25 @@ static ASYM_CIPHER: Table<[OSSL_ALGORITHM; 2]> = Table::of_algorithms(&[Algorith
     functions: asym_cipher::FUNCTIONS.first(),
     description: c"Tollgate RSA encryption and decryption",
 }]);
+
+/// The decoders of stubs: of EC, if the provider has ECDSA, and of RSA.
+static DECODER: Table<[OSSL_ALGORITHM; 3]> = Table::of_algorithms(&[
+    Algorithm {
+        names: c"EC",
+        properties: OF_STUBS,
+        functions: decoder::EC.first(),
+        description: c"Stubs of P-256 keys on a signer",
+    },
+    Algorithm {
+        names: c"RSA",
+        properties: OF_STUBS,
+        functions: decoder::RSA.first(),
+        description: c"Stubs of RSA keys on a signer",
+    },
+]);
+
+/// The properties of decoders: a stub is in PEM.
+const OF_STUBS: &CStr = c"provider=tollgate,input=pem";
 
 static GETTABLE: Table<[OSSL_PARAM; Event::ALL.len() + 5]> = Table::of_keys({
     let mut rows = [(c"", 0); Event::ALL.len() + 5];
@@ -213,6 +232,9 @@ unsafe extern "C" fn query_operation(
     let with_ecdsa = provider.is_some_and(|provider| provider.offers_ecdsa());
     match operation {
         OSSL_OP_ASYM_CIPHER => ASYM_CIPHER.first(),
+        OSSL_OP_DECODER if provider.is_some_and(|provider| provider.settings.remote.is_some()) => {
+            DECODER.row(usize::from(!with_ecdsa))
+        }
         OSSL_OP_KEYEXCH if with_x25519 => KEYEXCH.first(),
         OSSL_OP_KEYMGMT => match (with_x25519, with_ecdsa) {
             (true, true) => KEYMGMT.first(),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use tollgate_curves::p256::{Nonce, Signature};
 use tollgate_keyless::ecdsa_der::{self, encode};
+use tollgate_keyless::{Operation, Ski};
 use tollgate_rsa::Hash;
 
 use crate::abi::*;
@@ -127,12 +128,15 @@ impl Signer for EcdsaContext {
         }
         self.check_length(digest)?;
         let curve = self.provider.p256()?;
-        if self.is_deterministic {
+        if let Some(ski) = key.remote() {
+            let signature = self.sign_remotely(key, ski, digest)?;
+            output.write(&signature)?;
+        } else if self.is_deterministic {
             // The engine's HMAC is that of SHA-256, and RFC 6979 demands that of the digest.
             if self.message.md() != Some(Hash::Sha256) {
                 return Err(Reason::NonceType);
             }
-            let signature = curve.sign(&key.secret, digest, Nonce::Deterministic)?;
+            let signature = curve.sign(key.secret()?, digest, Nonce::Deterministic)?;
             write(output, &signature.to_bytes())?;
         } else {
             let operation = EcdsaOperation { key: &mut self.key, digest };
@@ -145,8 +149,7 @@ impl Signer for EcdsaContext {
     fn verify(&self, signature: &[u8], digest: &[u8]) -> Result<(), Reason> {
         let key = self.key()?;
         self.check_length(digest)?;
-        let signature = decode(signature).ok_or(Reason::SignatureInvalid)?;
-        if !self.provider.p256()?.verify(&key.public, digest, &signature) {
+        if !self.is_valid(key, signature, digest)? {
             return Err(Reason::SignatureInvalid);
         }
         self.provider.count(Event::EcdsaVerification);
@@ -155,6 +158,24 @@ impl Signer for EcdsaContext {
 }
 
 impl EcdsaContext {
+    /// Signs on the signer, with SHA-256 unless a hash function is set, and checks the signature.
+    fn sign_remotely(&self, key: &P256Key, ski: Ski, digest: &[u8]) -> Result<Vec<u8>, Reason> {
+        let hash = self.message.md().unwrap_or(Hash::Sha256);
+        let operation = Operation::SignEcdsa(hash)
+            .if_known()
+            .filter(|_| !self.is_deterministic && digest.len() == hash.len());
+        let operation = operation.ok_or(Reason::RemoteUnsupported)?;
+        let is_valid =
+            |signature: &[u8]| self.is_valid(key, signature, digest).is_ok_and(|is_valid| is_valid);
+        let signature = self.provider.remote(ski, operation, digest, is_valid);
+        signature.map(|it| it.to_vec()).map_err(|why| self.provider.raise_remote(&why))
+    }
+
+    fn is_valid(&self, key: &P256Key, signature: &[u8], digest: &[u8]) -> Result<bool, Reason> {
+        let curve = self.provider.p256()?;
+        Ok(decode(signature).is_some_and(|it| curve.verify(&key.public, digest, &it)))
+    }
+
     fn key(&self) -> Result<&Arc<P256Key>, Reason> {
         self.key.as_ref().ok_or(Reason::KeyMissing)
     }

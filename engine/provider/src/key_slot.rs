@@ -1,7 +1,10 @@
 //! The object that libcrypto holds as a key, for keys of any type.
 #![forbid(unsafe_code)]
 
+use core::ffi::CStr;
 use std::sync::Arc;
+
+use tollgate_keyless::Stub;
 
 use crate::abi::OSSL_PARAM;
 use crate::params::{Answers, Params, Values};
@@ -36,6 +39,15 @@ pub(crate) trait HeldKey: KeyType {
 
     /// Checks the private half, if there is one, against the public half.
     fn check(&self, provider: &Provider) -> Result<(), Reason>;
+}
+
+/// A type of keys that a signer may have.
+pub(crate) trait RemoteKey: KeyType {
+    /// The name of the type in libcrypto.
+    const NAME: &'static CStr;
+
+    /// Returns the key of a stub; `None` if it is of another type.
+    fn of_stub(stub: &Stub) -> Option<Self>;
 }
 
 /// The object that libcrypto holds as a key. The slot is empty until a key is imported or

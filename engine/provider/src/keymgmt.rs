@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use crate::abi::*;
 use crate::boundary::catch;
+use crate::decoder::load;
 use crate::generation::{gen_init, gen_set_params, gen_settable_params, generate};
 use crate::handle;
 use crate::key_slot::{HeldKey, KeySlot, KeyType};
@@ -19,9 +20,10 @@ use crate::rsa_request::RsaRequest;
 use crate::table::{Table, dispatch};
 use crate::x25519::{X25519Key, X25519Request};
 
-pub(crate) static RSA: Table<[OSSL_DISPATCH; 19]> = dispatch! {
+pub(crate) static RSA: Table<[OSSL_DISPATCH; 20]> = dispatch! {
     OSSL_FUNC_KEYMGMT_NEW = new::<RsaKey>;
     OSSL_FUNC_KEYMGMT_FREE = handle::free::<KeySlot<RsaKey>>;
+    OSSL_FUNC_KEYMGMT_LOAD = load::<RsaKey>;
     OSSL_FUNC_KEYMGMT_GEN_INIT = gen_init::<RsaRequest>;
     OSSL_FUNC_KEYMGMT_GEN_SET_PARAMS = gen_set_params::<RsaRequest>;
     OSSL_FUNC_KEYMGMT_GEN_SETTABLE_PARAMS = gen_settable_params::<RsaRequest>;
@@ -63,14 +65,18 @@ pub(crate) static X25519: Table<[OSSL_DISPATCH; 20]> = dispatch! {
 };
 
 /// The default provider makes and holds EC keys. These functions are those of the copy that an
-/// operation uses.
-pub(crate) static EC: Table<[OSSL_DISPATCH; 10]> = dispatch! {
+/// operation uses, and of remote keys, which this provider holds.
+pub(crate) static EC: Table<[OSSL_DISPATCH; 14]> = dispatch! {
     OSSL_FUNC_KEYMGMT_NEW = new::<P256Key>;
     OSSL_FUNC_KEYMGMT_FREE = handle::free::<KeySlot<P256Key>>;
+    OSSL_FUNC_KEYMGMT_LOAD = load::<P256Key>;
+    OSSL_FUNC_KEYMGMT_DUP = dup::<P256Key>;
     OSSL_FUNC_KEYMGMT_HAS = has::<P256Key>;
     OSSL_FUNC_KEYMGMT_MATCH = matches::<P256Key>;
     OSSL_FUNC_KEYMGMT_IMPORT = import::<P256Key>;
     OSSL_FUNC_KEYMGMT_IMPORT_TYPES = types::<P256Key>;
+    OSSL_FUNC_KEYMGMT_EXPORT = export::<P256Key>;
+    OSSL_FUNC_KEYMGMT_EXPORT_TYPES = types::<P256Key>;
     OSSL_FUNC_KEYMGMT_GET_PARAMS = get_params::<P256Key>;
     OSSL_FUNC_KEYMGMT_GETTABLE_PARAMS = gettable_params::<P256Key>;
     OSSL_FUNC_KEYMGMT_QUERY_OPERATION_NAME = ec_operation_name;

@@ -1,14 +1,18 @@
 //! EC keys of P-256, copied from the provider that holds them.
 #![forbid(unsafe_code)]
 
+use core::ffi::CStr;
 use std::sync::Arc;
 
+use der::Decode as _;
+use der::asn1::ObjectIdentifier;
 use tollgate_curves::p256::{PublicKey, SecretKey};
+use tollgate_keyless::{Ski, Stub};
 use zeroize::Zeroizing;
 
 use crate::abi::*;
-use crate::key_slot::KeyType;
-use crate::params::{Answers, Params};
+use crate::key_slot::{HeldKey, KeyType, RemoteKey};
+use crate::params::{Answers, Params, Values};
 use crate::provider::Provider;
 use crate::reason::Reason;
 use crate::table::Table;
@@ -19,8 +23,49 @@ pub(crate) const SIGNATURE_BYTES_MAX: usize = 72;
 /// A key pair. Public keys are refused, because they would gain little: see `docs/provider.md`.
 pub(crate) struct P256Key {
     pub(crate) public: PublicKey,
-    pub(crate) secret: Arc<SecretKey>,
+    half: Half,
 }
+
+/// The private half of a key, or its place.
+enum Half {
+    Here(Arc<SecretKey>),
+    /// A signer has it under this name.
+    Remote(Ski),
+}
+
+impl P256Key {
+    pub(crate) fn secret(&self) -> Result<&Arc<SecretKey>, Reason> {
+        match &self.half {
+            Half::Here(secret) => Ok(secret),
+            Half::Remote(_) => Err(Reason::RemoteUnsupported),
+        }
+    }
+
+    /// Returns the name of the key on its signer, if it is a remote one.
+    pub(crate) fn remote(&self) -> Option<Ski> {
+        match &self.half {
+            Half::Here(_) => None,
+            Half::Remote(ski) => Some(*ski),
+        }
+    }
+}
+
+impl RemoteKey for P256Key {
+    const NAME: &'static CStr = c"EC";
+
+    fn of_stub(stub: &Stub) -> Option<Self> {
+        // id-ecPublicKey on prime256v1, whose public keys are points
+        let info = spki::SubjectPublicKeyInfoRef::from_der(stub.spki()).ok()?;
+        let curve = info.algorithm.parameters_oid().ok()?;
+        let is_p256 = info.algorithm.oid == EC_PUBLIC_KEY && curve == PRIME256V1;
+        let point = info.subject_public_key.as_bytes().filter(|_| is_p256)?;
+        let public = PublicKey::from_bytes(point).ok()?;
+        Some(Self { public, half: Half::Remote(stub.ski()) })
+    }
+}
+
+const EC_PUBLIC_KEY: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.10045.2.1");
+const PRIME256V1: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.10045.3.1.7");
 
 static GETTABLE: Table<[OSSL_PARAM; 6]> = Table::of_keys([
     (OSSL_PKEY_PARAM_BITS, OSSL_PARAM_INTEGER),
@@ -67,7 +112,7 @@ impl KeyType for P256Key {
         {
             return Err(Reason::KeyInconsistent);
         }
-        Ok(Self { public, secret: Arc::new(secret) })
+        Ok(Self { public, half: Half::Here(Arc::new(secret)) })
     }
 
     fn has_private(&self) -> bool {
@@ -85,6 +130,25 @@ impl KeyType for P256Key {
         answers.integer(OSSL_PKEY_PARAM_MAX_SIZE, SIGNATURE_BYTES_MAX as i64)?;
         answers.text(OSSL_PKEY_PARAM_DEFAULT_DIGEST, c"SHA256")?;
         answers.text(OSSL_PKEY_PARAM_GROUP_NAME, c"prime256v1")
+    }
+}
+
+impl HeldKey for P256Key {
+    fn export(&self, with_private: bool) -> Values {
+        let mut values = Values::default();
+        values.text(OSSL_PKEY_PARAM_GROUP_NAME, c"prime256v1");
+        values.octets(OSSL_PKEY_PARAM_PUB_KEY, &self.public.to_bytes());
+        if let Half::Here(secret) = &self.half
+            && with_private
+        {
+            values.number(OSSL_PKEY_PARAM_PRIV_KEY, &*Zeroizing::new(secret.to_bytes()));
+        }
+        values
+    }
+
+    /// The import has compared both halves.
+    fn check(&self, _: &Provider) -> Result<(), Reason> {
+        Ok(())
     }
 }
 

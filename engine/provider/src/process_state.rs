@@ -16,6 +16,7 @@ use tollgate_queue::{
 use tollgate_rsa::Workspace;
 
 use crate::alt_stack::on_alt_stack;
+use crate::connections::Connections;
 use crate::counters::{Counters, Event};
 
 /// The state of a provider in one process.
@@ -29,6 +30,8 @@ pub(crate) struct ProcessState {
     /// The number of operations that ran at once because no batch was expected.
     alone: AtomicUsize,
     engine: OnceLock<Option<RunningEngine>>,
+    /// Those to a signer.
+    pub(crate) connections: Connections,
 }
 
 pub(crate) struct RunningEngine {
@@ -102,7 +105,8 @@ impl ProcessState {
     fn new(process: u64) -> Self {
         let cores = thread::available_parallelism().map_or(1, NonZero::get);
         let [waiting, alone] = [0, 0].map(AtomicUsize::new);
-        Self { process, cores, waiting, alone, engine: OnceLock::new() }
+        let (engine, connections) = (OnceLock::new(), Connections::default());
+        Self { process, cores, waiting, alone, engine, connections }
     }
 
     /// Counts the calling thread as waiting until the returned value is dropped.

@@ -21,7 +21,7 @@ use crate::process_state::ProcessStates;
 use crate::reason::Reason;
 use crate::settings::{Offer, Settings};
 use crate::signature_padding::SaltLength;
-use crate::upcalls::Core;
+use crate::upcalls::{Core, Stream};
 
 /// The state that all keys and contexts of a library context share.
 pub(crate) struct Provider {
@@ -156,6 +156,16 @@ impl Provider {
         }
     }
 
+    /// Adds a reason with a message to the error queue.
+    pub(crate) fn raise(&self, reason: Reason, message: &str) {
+        self.core.raise_with(reason, message);
+    }
+
+    /// Returns the bytes of a stream of libcrypto, up to a limit.
+    pub(crate) fn read_stream(&self, stream: &Stream<'_>) -> Vec<u8> {
+        self.core.read_stream(stream)
+    }
+
     /// Returns whether no self test has failed.
     pub(crate) fn is_healthy(&self) -> bool {
         self.healthy.load(Ordering::Relaxed)
@@ -227,7 +237,12 @@ pub(crate) fn attempt<T: AsRef<Provider>, U>(
 ) -> Option<U> {
     let mut object = object?;
     let result = catch(Err(Reason::Panic), || body(&mut object));
-    result.map_err(|reason| catch((), || object.as_ref().core.raise(reason))).ok()
+    let raise = |reason| {
+        if reason != Reason::Said {
+            object.as_ref().core.raise(reason);
+        }
+    };
+    result.map_err(|reason| catch((), || raise(reason))).ok()
 }
 
 #[cfg(test)]

@@ -1,11 +1,14 @@
 //! RSA keys, from OpenSSL's numbers.
 #![forbid(unsafe_code)]
 
+use core::ffi::CStr;
 use std::sync::Arc;
 
+use tollgate_keyless::{Ski, Stub};
 use tollgate_rsa::{KeyParts, PrivateKey, PublicKey};
 
 use crate::abi::*;
+use crate::key_slot::RemoteKey;
 use crate::params::Params;
 use crate::reason::Reason;
 
@@ -17,6 +20,8 @@ pub(crate) const BITS_MIN: usize = 1024;
 pub(crate) enum RsaKey {
     Private(Arc<PrivateKey>),
     Public(Box<PublicKey>),
+    /// A signer has the private half.
+    Remote(Box<PublicKey>, Ski),
 }
 
 impl RsaKey {
@@ -53,7 +58,7 @@ impl RsaKey {
     pub(crate) fn public(&self) -> &PublicKey {
         match self {
             Self::Private(key) => key.public(),
-            Self::Public(key) => key,
+            Self::Public(key) | Self::Remote(key, _) => key,
         }
     }
 
@@ -61,12 +66,30 @@ impl RsaKey {
         match self {
             Self::Private(key) => Ok(key),
             Self::Public(_) => Err(Reason::KeyNotPrivate),
+            Self::Remote(..) => Err(Reason::RemoteUnsupported),
+        }
+    }
+
+    /// Returns the name of the key on its signer, if it is a remote one.
+    pub(crate) fn remote(&self) -> Option<Ski> {
+        match self {
+            Self::Remote(_, ski) => Some(*ski),
+            Self::Private(_) | Self::Public(_) => None,
         }
     }
 
     /// Returns the length of the modulus in bytes, which is also the length of a signature.
     pub(crate) fn size(&self) -> usize {
         self.public().size()
+    }
+}
+
+impl RemoteKey for RsaKey {
+    const NAME: &'static CStr = c"RSA";
+
+    fn of_stub(stub: &Stub) -> Option<Self> {
+        let key = PublicKey::from_der(stub.spki()).ok()?;
+        Some(Self::Remote(Box::new(key), stub.ski()))
     }
 }
 

@@ -61,7 +61,7 @@ impl KeyType for RsaKey {
     }
 
     fn has_private(&self) -> bool {
-        matches!(self, Self::Private(_))
+        matches!(self, Self::Private(_) | Self::Remote(..))
     }
 
     /// n and e identify both halves.

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 use core::ffi::CStr;
+use core::time::Duration;
 use std::ffi::{CString, OsStr};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
@@ -25,6 +26,10 @@ pub(crate) struct Settings {
     pub(crate) x25519: Offer,
     /// `ecdsa`: whether the provider offers ECDSA with P-256.
     pub(crate) ecdsa: Offer,
+    /// `remote`: the Unix socket of a signer, which has the keys of stubs.
+    pub(crate) remote: Option<PathBuf>,
+    /// `remote_limit_ms`: the longest time that an operation waits for the signer.
+    pub(crate) remote_limit: Duration,
     /// `metrics`: the folder for this process's counters; if `None`, no counters are written.
     pub(crate) metrics: Option<PathBuf>,
 }
@@ -41,6 +46,9 @@ pub(crate) enum Offer {
 /// The upper limit of `linger_us_max`.
 const LINGER_US_MAX: u32 = 10_000;
 
+/// The upper limit of `remote_limit_ms`: a minute.
+const REMOTE_LIMIT_MS_MAX: u32 = 60_000;
+
 impl Default for Settings {
     fn default() -> Self {
         Self {
@@ -49,6 +57,8 @@ impl Default for Settings {
             implicit_rejection: true,
             x25519: Offer::Auto,
             ecdsa: Offer::Auto,
+            remote: None,
+            remote_limit: Duration::from_secs(1),
             metrics: None,
         }
     }
@@ -69,7 +79,7 @@ impl Settings {
             return Err(refused("engine", &value, "lanes"));
         }
         if let Some(value) = ask(c"linger_us_max") {
-            settings.linger_us_max = microseconds(&value)
+            settings.linger_us_max = number(&value, 0, LINGER_US_MAX)
                 .ok_or_else(|| refused("linger_us_max", &value, "a number from 0 to 10000"))?;
         }
         for (key, name, setting) in [
@@ -94,6 +104,21 @@ impl Settings {
                 _ => return Err(refused(name, &value, "auto, on or off")),
             };
         }
+        if let Some(value) = ask(c"remote") {
+            let path = value.to_bytes().strip_prefix(b"unix:");
+            let path = path.map(|path| Path::new(OsStr::from_bytes(path)));
+            // The longest path of a socket has 107 bytes: unix(7).
+            let fits = |path: &&Path| path.is_absolute() && path.as_os_str().len() <= 107;
+            let path = path.filter(fits).ok_or_else(|| {
+                refused("remote", &value, "unix: and a path of at most 107 bytes, from / on")
+            })?;
+            settings.remote = Some(path.to_owned());
+        }
+        if let Some(value) = ask(c"remote_limit_ms") {
+            let limit = number(&value, 1, REMOTE_LIMIT_MS_MAX)
+                .ok_or_else(|| refused("remote_limit_ms", &value, "a number from 1 to 60000"))?;
+            settings.remote_limit = Duration::from_millis(limit.into());
+        }
         if let Some(value) = ask(c"metrics") {
             let folder = Path::new(OsStr::from_bytes(value.to_bytes()));
             // A relative path would change its meaning, because servers change their working
@@ -107,10 +132,10 @@ impl Settings {
     }
 }
 
-/// Parses decimal digits, without sign or spaces.
-fn microseconds(value: &CStr) -> Option<u32> {
+/// Parses decimal digits, without sign or spaces, of a number from `least` to `most`.
+fn number(value: &CStr, least: u32, most: u32) -> Option<u32> {
     let digits = value.to_str().ok().filter(|text| text.bytes().all(|b| b.is_ascii_digit()))?;
-    digits.parse().ok().filter(|&us| us <= LINGER_US_MAX)
+    digits.parse().ok().filter(|number| (least..=most).contains(number))
 }
 
 #[cfg(test)]
@@ -140,6 +165,8 @@ mod tests {
             (c"x25519", c"off"),
             (c"ecdsa", c"off"),
             (c"metrics", c"/run/tollgate"),
+            (c"remote", c"unix:/run/signer.sock"),
+            (c"remote_limit_ms", c"250"),
         ];
         let expected = Settings {
             linger_us_max: 0,
@@ -148,6 +175,8 @@ mod tests {
             x25519: Offer::Off,
             ecdsa: Offer::Off,
             metrics: Some("/run/tollgate".into()),
+            remote: Some("/run/signer.sock".into()),
+            remote_limit: Duration::from_millis(250),
         };
         assert_eq!(read(&lines), Ok(expected));
         let longest = read(&[(c"linger_us_max", c"10000")]).map(|read| read.linger_us_max);
@@ -175,6 +204,10 @@ mod tests {
             (c"ecdsa", c"ON", "auto, on or off"),
             (c"metrics", c"run/tollgate", "from / on"),
             (c"metrics", c"", "from / on"),
+            (c"remote", c"/run/signer.sock", "unix:"),
+            (c"remote", c"unix:signer.sock", "from / on"),
+            (c"remote_limit_ms", c"0", "1 to 60000"),
+            (c"remote_limit_ms", c"60001", "1 to 60000"),
         ] {
             let message = read(&[(key, value)]).expect_err("it is not allowed");
             let line = format!("{} = {}", key.to_string_lossy(), value.to_string_lossy());

@@ -5,8 +5,10 @@ mod settings;
 
 use std::sync::Arc;
 
+use tollgate_keyless::{Operation, Ski};
 use tollgate_queue::Work;
 use tollgate_rsa::{Hash, MODULUS_BYTES_MAX, Pss, Rejected, Salt, pkcs1v15, pss};
+use zeroize::Zeroizing;
 
 use crate::counters::Event;
 use crate::handle::Output;
@@ -51,6 +53,11 @@ impl Signer for RsaSignatureContext {
         if output.is_query_for(size)? {
             return Ok(());
         }
+        if let Some(ski) = key.remote() {
+            output.write(&self.sign_remotely(ski, digest)?)?;
+            self.provider.count(Event::Signature);
+            return Ok(());
+        }
         let mut em = [0; MODULUS_BYTES_MAX];
         let em = &mut em[..size];
         self.encode(key, em, digest)?;
@@ -67,11 +74,39 @@ impl Signer for RsaSignatureContext {
     }
 
     fn verify(&self, signature: &[u8], digest: &[u8]) -> Result<(), Reason> {
+        if !self.is_valid(signature, digest)? {
+            return Err(Reason::SignatureInvalid);
+        }
+        self.provider.count(Event::Verification);
+        Ok(())
+    }
+}
+
+impl RsaSignatureContext {
+    /// Signs on the signer, and checks the signature.
+    fn sign_remotely(&self, ski: Ski, digest: &[u8]) -> Result<Zeroizing<Vec<u8>>, Reason> {
+        self.check_length(digest)?;
+        let operation = match (self.padding, self.message.md()) {
+            (Padding::Pkcs1, Some(md)) => Operation::SignPkcs1v15(md).if_known(),
+            (Padding::Pss, Some(md)) => {
+                let salt = self.salt.to_sign(self.key()?.public().bits(), md)?;
+                let is_usual = salt == md.len() && self.pss_hashes()? == (md, md);
+                Operation::SignPss(md).if_known().filter(|_| is_usual)
+            }
+            _ => None,
+        };
+        let operation = operation.ok_or(Reason::RemoteUnsupported)?;
+        let is_valid = |it: &[u8]| self.is_valid(it, digest).is_ok_and(|is_valid| is_valid);
+        let signature = self.provider.remote(ski, operation, digest, is_valid);
+        signature.map_err(|why| self.provider.raise_remote(&why))
+    }
+
+    fn is_valid(&self, signature: &[u8], digest: &[u8]) -> Result<bool, Reason> {
         let key = self.key()?;
         self.check_length(digest)?;
         let mut em = [0; MODULUS_BYTES_MAX];
         let em = self.recovered(key, signature, &mut em)?;
-        let valid = match self.padding {
+        Ok(match self.padding {
             Padding::Pkcs1 => match self.message.md() {
                 Some(md) => {
                     let is_mdc2 =
@@ -91,16 +126,9 @@ impl Signer for RsaSignatureContext {
                 let content = x931::decode(em, &key.public().modulus(), self.x931_id()?);
                 content.is_some_and(|content| content == digest)
             }
-        };
-        if !valid {
-            return Err(Reason::SignatureInvalid);
-        }
-        self.provider.count(Event::Verification);
-        Ok(())
+        })
     }
-}
 
-impl RsaSignatureContext {
     fn encode(&self, key: &RsaKey, em: &mut [u8], digest: &[u8]) -> Result<(), Reason> {
         self.check_length(digest)?;
         match self.padding {

@@ -1,6 +1,7 @@
 //! Functions of the core that the provider calls to read settings and to raise errors.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
+use core::marker::PhantomData;
 use core::mem::transmute_copy;
 use core::ptr;
 use std::ffi::CString;
@@ -16,6 +17,19 @@ pub(crate) struct Core {
     new_error: Option<CoreNewError>,
     set_error_debug: Option<CoreSetErrorDebug>,
     vset_error: Option<CoreVsetError>,
+    bio_read_ex: Option<BioReadEx>,
+}
+
+/// A stream of the core.
+pub(crate) struct Stream<'a>(*mut OSSL_CORE_BIO, PhantomData<&'a ()>);
+
+impl Stream<'_> {
+    /// # Safety
+    ///
+    /// `stream` is NULL, or a stream of the core that passed it, which lives as long as the value.
+    pub(crate) unsafe fn new(stream: *mut OSSL_CORE_BIO) -> Self {
+        Self(stream, PhantomData)
+    }
 }
 
 // SAFETY: the handle is only passed back to the core, whose upcalls any thread may make.
@@ -41,6 +55,8 @@ impl Core {
             set_error_debug: unsafe { find(table, &OSSL_FUNC_CORE_SET_ERROR_DEBUG) },
             // SAFETY: as above.
             vset_error: unsafe { find(table, &OSSL_FUNC_CORE_VSET_ERROR) },
+            // SAFETY: as above.
+            bio_read_ex: unsafe { find(table, &OSSL_FUNC_BIO_READ_EX) },
         }
     }
 
@@ -71,6 +87,25 @@ impl Core {
         }
         // SAFETY: the core's text lives as long as the provider.
         Some(unsafe { CStr::from_ptr(value) }.to_owned())
+    }
+
+    /// Returns the bytes of a stream, up to a limit; none if the core cannot read it.
+    pub(crate) fn read_stream(&self, stream: &Stream<'_>) -> Vec<u8> {
+        let (mut bytes, mut piece) = (Vec::new(), [0_u8; 4096]);
+        let Some(read) = self.bio_read_ex.filter(|_| !stream.0.is_null()) else {
+            return bytes;
+        };
+        while bytes.len() < STREAM_BYTES_MAX {
+            let mut count = 0;
+            // SAFETY: the core's function, a stream of the core, and a buffer of this size.
+            let is_read =
+                unsafe { read(stream.0, piece.as_mut_ptr().cast(), piece.len(), &mut count) };
+            if is_read != 1 || count == 0 {
+                break;
+            }
+            bytes.extend(&piece[..count.min(piece.len())]);
+        }
+        bytes
     }
 
     /// Adds a reason to the calling thread's error queue. Its text is in the table of reasons.
@@ -106,6 +141,9 @@ impl Core {
         unsafe { vset_error(self.handle, reason as u32, format, arguments) };
     }
 }
+
+/// The longest file with a stub.
+const STREAM_BYTES_MAX: usize = 1 << 20;
 
 /// Returns the function of this number in a table, if the table has one.
 ///

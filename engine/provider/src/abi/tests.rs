@@ -7,7 +7,7 @@ use std::path::Path;
 fn defines() -> Option<BTreeMap<String, String>> {
     let folder = Path::new("/usr/include/openssl");
     let mut defines = BTreeMap::new();
-    for header in ["core.h", "core_dispatch.h", "core_names.h"] {
+    for header in ["core.h", "core_dispatch.h", "core_names.h", "core_object.h"] {
         let text = std::fs::read_to_string(folder.join(header)).ok()?.replace("\\\n", " ");
         for line in text.lines() {
             let mut words = line.trim_start_matches('#').split_whitespace();

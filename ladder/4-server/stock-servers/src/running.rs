@@ -249,6 +249,7 @@ fn prepare(product: Product, settings: &Settings) -> Result<Folder, Error> {
     let folder = Folder::new(product.word())?;
     let certificate = settings.certificate.to_pem().map_err(Error::Certificate)?;
     if let Certificate::Pem { chain, key } = &certificate {
+        let key = settings.stub.as_ref().map_or(&key[..], |stub| stub.as_bytes());
         folder.write("chain.pem", chain)?;
         folder.write_secret("key.pem", key)?;
         folder.write_secret("both.pem", &[chain.as_slice(), key].concat())?;

@@ -12,6 +12,8 @@ use tollgate_server::Certificate;
 pub struct Settings {
     /// Chain and key. Clients are not expected to verify the chain.
     pub certificate: Certificate,
+    /// The text that servers get in place of the private key: the stub of a key that a signer has.
+    pub stub: Option<String>,
     /// The provider's module; without one, OpenSSL signs and decrypts.
     pub module: Option<PathBuf>,
     /// Settings of the provider, such as `x25519`, and their values.
@@ -52,6 +54,7 @@ impl Settings {
     pub const fn new(certificate: Certificate) -> Self {
         Self {
             certificate,
+            stub: None,
             module: None,
             provider: BTreeMap::new(),
             bodies: Vec::new(),

@@ -17,4 +17,5 @@ mod probed;
 mod resets;
 mod resumption;
 mod rig;
+mod signer;
 mod truth;

@@ -1,0 +1,260 @@
+//! Servers that sign through a signer on a Unix socket, and have only the stub of the key.
+
+use core::sync::atomic::{AtomicU32, Ordering};
+use core::time::Duration;
+use std::fs::{self, Permissions};
+use std::io::{Read as _, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread;
+use std::time::Instant;
+
+use tollgate_keyless::{Message, RESPONSE, Ski, Split, Stub, split};
+use tollgate_load::{Protocol, Server, Target, run};
+use tollgate_server::Certificate;
+use tollgate_signer::{Config, Running as Signing, Signer};
+use tollgate_stock_servers::{Product, Running, Settings};
+
+use crate::rig::{
+    PROTOCOLS, becomes, certificate, confirmed, counted, ecdsa_plans, load, load_without_referee,
+    plan, settle, start, with_ecdsa, with_provider,
+};
+
+/// The longest time that an operation waits for the signer, in milliseconds.
+const LIMIT_MS: u64 = 300;
+
+/// The folder of a signer, removed when dropped, and the key of its client.
+struct Place {
+    folder: PathBuf,
+    key: &'static str,
+}
+
+impl Place {
+    fn new(key: &'static str) -> Self {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("tollgate-stock-signer-{}-{number}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        fs::create_dir(&folder).unwrap();
+        // Workers that are not root may enter it.
+        fs::set_permissions(&folder, Permissions::from_mode(0o755)).unwrap();
+        Self { folder, key }
+    }
+
+    fn socket(&self) -> PathBuf {
+        self.folder.join("socket")
+    }
+
+    fn key_file(&self) -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../vectors/keys").join(self.key)
+    }
+
+    /// Returns settings whose clients are root, nobody and this user, who may do this.
+    fn config(&self, allow: &str) -> Config {
+        let mut users = vec![0, 65_534, rustix::process::geteuid().as_raw()];
+        users.sort_unstable();
+        users.dedup();
+        let clients: String = users
+            .iter()
+            .map(|uid| {
+                format!(
+                    "[[client]]\nname = \"{uid}\"\nuid = {uid}\nkeys = [\"key\"]\nallow = {allow}\n"
+                )
+            })
+            .collect();
+        let text = format!(
+            "unix = \"socket\"\nunix_mode = \"0666\"\nworkers = 2\n\
+             [[key]]\nname = \"key\"\nfile = {:?}\n{clients}",
+            self.key_file().canonicalize().unwrap()
+        );
+        let file = self.folder.join("signer.toml");
+        fs::write(&file, text).unwrap();
+        Config::from_file(&file).unwrap()
+    }
+
+    fn start(&self) -> Signing {
+        Signer::start(self.config(r#"["sign", "decrypt"]"#), |line| panic!("{line}")).unwrap()
+    }
+
+    /// Returns the settings of a server with the stub in place of the key.
+    fn settings(&self, base: Settings) -> Settings {
+        let certificate = certificate(self.key);
+        let Certificate::Pem { key, .. } = &certificate else { panic!() };
+        let stub = Some(Stub::new(openssl_public(key)).unwrap().to_pem());
+        let mut provider = base.provider.clone();
+        provider.insert("remote".into(), format!("unix:{}", self.socket().display()));
+        provider.insert("remote_limit_ms".into(), LIMIT_MS.to_string());
+        Settings { certificate, stub, provider, ..base }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// Returns the `SubjectPublicKeyInfo` of a private key in PEM.
+fn openssl_public(pem: &[u8]) -> Vec<u8> {
+    let mut child = std::process::Command::new("openssl")
+        .args(["pkey", "-pubout", "-outform", "DER"])
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(pem).unwrap();
+    child.wait_with_output().unwrap().stdout
+}
+
+/// Two workers, or two threads.
+fn two_workers(base: Settings) -> Settings {
+    Settings { cores: vec![0, 0], ..base }
+}
+
+/// Checks that all operations of these servers are the signer's.
+#[track_caller]
+fn works(product: Product, base: Settings) {
+    let place = Place::new("rsa-2048.pem");
+    let signing = place.start();
+    let Some(running) = start(product, &place.settings(base)) else { return };
+    let mut sessions = 0;
+    for protocol in PROTOCOLS {
+        sessions += confirmed(&load(&running, &plan(protocol, 200)));
+    }
+    settle(&running);
+    becomes(&sessions, || counted(&running, "remote_operations"));
+    let counts = signing.counts();
+    assert_eq!(
+        counts.requests_of("sign", "done") + counts.requests_of("decrypt", "done"),
+        sessions
+    );
+    assert!(counts.requests_of("decrypt", "done") > 3, "{counts:?}");
+}
+
+#[test]
+fn nginx_signs_through_a_signer() {
+    works(Product::Nginx, two_workers(with_provider()));
+}
+
+#[test]
+fn haproxy_signs_through_a_signer() {
+    works(Product::Haproxy, two_workers(with_provider()));
+}
+
+#[test]
+fn haproxy_with_jobs_signs_through_a_signer() {
+    works(Product::Haproxy, Settings { asynchronous: true, ..two_workers(with_provider()) });
+}
+
+#[test]
+fn nginx_signs_with_ecdsa_through_a_signer() {
+    let place = Place::new("ec-p256.pem");
+    let signing = place.start();
+    let Some(running) = start(Product::Nginx, &place.settings(with_ecdsa())) else { return };
+    let sessions: u64 = ecdsa_plans(200).iter().map(|plan| confirmed(&load(&running, plan))).sum();
+    assert_eq!(signing.counts().requests_of("sign", "done"), sessions);
+}
+
+/// Checks that handshakes fail, each within a bounded time.
+#[track_caller]
+fn all_fail(running: &Running, why: &str) {
+    for _ in 0..6 {
+        let begin = Instant::now();
+        let mut server = Server::new("nginx", Target::new(running.address()).unwrap());
+        // A run begins with a handshake, and does not go on if it fails.
+        let outcome = run(&plan(Protocol::Tls13, 200), &mut server, &|| false, &mut |_, _| {});
+        assert!(outcome.is_err(), "{why}");
+        let took = begin.elapsed();
+        assert!(took < Duration::from_secs(10), "{why}: {took:?}");
+    }
+}
+
+#[track_caller]
+fn all_succeed(running: &Running, why: &str) {
+    let outcome = load_without_referee(running, &plan(Protocol::Tls13, 200));
+    assert!(outcome.whole.confirmed > 3 && outcome.whole.failed() == 0, "{why}: {outcome}");
+}
+
+/// A signer that ends and starts again, one that accepts and says nothing, and one that revokes.
+#[test]
+fn a_signer_that_is_gone_or_silent_costs_bounded_time() {
+    let place = Place::new("rsa-2048.pem");
+    let signing = place.start();
+    let Some(running) = start(Product::Nginx, &place.settings(with_provider())) else { return };
+    all_succeed(&running, "at first");
+    drop(signing);
+    all_fail(&running, "no signer");
+    let signing = place.start();
+    all_succeed(&running, "after it has started again");
+
+    signing.reload(&place.config(r#"["decrypt"]"#)).unwrap();
+    all_fail(&running, "signatures are not allowed");
+    signing.reload(&place.config(r#"["sign"]"#)).unwrap();
+    all_succeed(&running, "allowed again");
+
+    drop(signing);
+    let silent = UnixListener::bind(place.socket()).unwrap();
+    fs::set_permissions(place.socket(), Permissions::from_mode(0o666)).unwrap();
+    all_fail(&running, "a silent signer");
+    drop(silent);
+    fs::remove_file(place.socket()).unwrap();
+    let _signing = place.start();
+    thread::sleep(Duration::from_millis(LIMIT_MS)); // operations fail at once for this time
+    all_succeed(&running, "after the silence");
+}
+
+/// Answers that are no frames, of other requests, cut off, or signatures of something else.
+#[test]
+fn wrong_answers_never_leave_the_server() {
+    let place = Place::new("rsa-2048.pem");
+    let Some(running) = start(Product::Nginx, &place.settings(with_provider())) else { return };
+    let socket = UnixListener::bind(place.socket()).unwrap();
+    fs::set_permissions(place.socket(), Permissions::from_mode(0o666)).unwrap();
+    let answered = Arc::new(AtomicU32::new(0));
+    let count = Arc::clone(&answered);
+    thread::spawn(move || {
+        for stream in socket.incoming() {
+            let (mut stream, count) = (stream.unwrap(), Arc::clone(&count));
+            thread::spawn(move || {
+                let mut request = vec![0; 1024];
+                while stream.read_exact(&mut request).is_ok() {
+                    let number = count.fetch_add(1, Ordering::Relaxed);
+                    if stream.write_all(&wrong(&request, number)).is_err() {
+                        break;
+                    }
+                    if number % 5 == 4 {
+                        break; // the answer is cut off
+                    }
+                }
+            });
+        }
+    });
+    for _ in 0..3 {
+        all_fail(&running, "wrong answers");
+    }
+    assert!(answered.load(Ordering::Relaxed) > 10);
+    settle(&running);
+    becomes(&0, || counted(&running, "remote_operations"));
+}
+
+fn wrong(request: &[u8], number: u32) -> Vec<u8> {
+    let Split::Frame { frame, .. } = split(request, 4096) else { panic!() };
+    let id = frame.id;
+    let name = Some(Ski::new([1; 20]));
+    let mut bytes = Vec::new();
+    match number % 5 {
+        0 => return vec![0xff; 1024],
+        // a signature, but of nothing
+        1 => Message { id, opcode: RESPONSE, ski: None, payload: &[3; 256] }.write(&mut bytes),
+        2 => Message { id: id ^ 1, opcode: RESPONSE, ski: name, payload: &[3; 256] }
+            .write(&mut bytes),
+        3 => Message { id, opcode: 0xf2, ski: None, payload: &[] }.write(&mut bytes),
+        _ => {
+            Message { id, opcode: RESPONSE, ski: None, payload: &[3; 256] }.write(&mut bytes);
+            bytes.truncate(100);
+        }
+    }
+    bytes
+}
