@@ -112,7 +112,9 @@ fn signatures() {
                 );
             }
             assert_eq!(curve.verify_all(&requests), [true; 8], "round {round}, {curve:?}");
-            requests[l].digest = &digests[(l + 1) % 8];
+            let mut wrong = digests[l];
+            wrong[round / 8 % 32] ^= 1 << l;
+            requests[l].digest = &wrong;
             let expected: [_; 8] = from_fn(|other| other != l);
             assert_eq!(curve.verify_all(&requests), expected, "round {round}, {curve:?}");
             let alone = (requests[l].key, requests[l].digest);

@@ -113,7 +113,6 @@ fn p256() {
             });
             judge(&format!("{LANES} signatures on P-256 on {curve:?}"), || {
                 timed::<_, _, LANES>(PLAN, p256_key, |secrets| {
-                    // lanes with equal nonces are signed again, one at a time
                     let request = |l: usize| {
                         let nonce = Nonce::Hedged(&noise[l]);
                         Request { key: &secrets[l], digest: &[8; 32], nonce }

@@ -16,7 +16,7 @@ use crate::kernels::quotient52_mb8_ifma::{product52_mb8_ifma, quotient52_mb8_ifm
 use crate::tables_ifma;
 
 /// The fewest keys for which eight lanes cost less than one key after the other.
-pub(super) const FEWEST_KEYS: usize = 4;
+pub(super) const FEWEST_KEYS: usize = 3;
 /// The same for agreements.
 pub(super) const FEWEST_AGREEMENTS: usize = 3;
 

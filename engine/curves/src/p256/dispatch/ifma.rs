@@ -23,7 +23,7 @@ use crate::p256::residue::{Element, Scalar};
 use crate::p256::tables_ifma;
 
 /// The fewest keys for which eight lanes cost less than one key after the other.
-pub(super) const FEWEST_KEYS: usize = 4;
+pub(super) const FEWEST_KEYS: usize = 3;
 /// The same for agreements.
 pub(super) const FEWEST_AGREEMENTS: usize = 2;
 /// The same for signatures.
