@@ -4,6 +4,6 @@
 #[path = "../host/mod.rs"]
 mod host;
 
+mod async_pause;
 mod ecdsa;
-mod jobs;
 mod x25519;

@@ -95,7 +95,7 @@ fn a_lone_job_rarely_pauses() {
 /// The child has a copy of the random bytes of the paused job, and must not use them.
 #[test]
 fn a_child_takes_a_nonce_of_its_own() {
-    alone("jobs::a_child_takes_a_nonce_of_its_own", fork_alone);
+    alone("async_pause::a_child_takes_a_nonce_of_its_own", fork_alone);
 }
 
 fn fork_alone() {
