@@ -117,7 +117,7 @@ pub(crate) struct Broken {
 }
 
 impl Broken {
-    const fn by(failure: Failure) -> Self {
+    pub(crate) const fn by(failure: Failure) -> Self {
         Self { failure, alert: None }
     }
 

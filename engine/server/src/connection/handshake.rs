@@ -41,6 +41,13 @@ impl Session {
 
 impl<S: Transport> Connection<S> {
     pub(super) fn handshake(&mut self, cx: &mut Context) -> Step {
+        let begins = !core::mem::replace(&mut self.has_begun, true);
+        if begins && self.has_client_closed {
+            // Under overload clients give up while they wait: a signature for them would only make
+            // the others wait longer.
+            self.failed(Broken::by(Failure::Closed), cx);
+            return Step::Done;
+        }
         let Err(error) = self.stream.accept() else {
             self.is_paused = false;
             ffi::end_pauses(self.stream.ssl());

@@ -193,6 +193,8 @@ pub(crate) struct Connection<S> {
     is_due_to_backend: bool,
     /// The client has closed its connection; it may have sent bytes before.
     has_client_closed: bool,
+    /// The first message of the handshake was asked for.
+    has_begun: bool,
     /// The end of the connection was counted and logged.
     concluded: bool,
     /// The worker has scheduled another turn.
@@ -226,6 +228,7 @@ impl<S: Transport> Connection<S> {
             streams: None,
             is_due_to_backend: false,
             has_client_closed: false,
+            has_begun: false,
             concluded: false,
             is_due_again: false,
             is_paused: false,

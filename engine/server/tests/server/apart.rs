@@ -7,7 +7,7 @@ use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _, stdin};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
+use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, kill_process, prlimit};
 use tollgate_server::{Config, Notify, Server};
 
 use crate::rig::{Folder, TIMEOUT, certify, keys};
@@ -30,6 +30,7 @@ pub(crate) struct Ended {
     pub(crate) log_lines_lost: usize,
     pub(crate) log_complete: bool,
     pub(crate) descriptor_pauses: usize,
+    pub(crate) signatures: usize,
 }
 
 impl Apart {
@@ -80,6 +81,10 @@ impl Apart {
         prlimit(Some(Pid::from_child(&self.child)), resource, limit).unwrap();
     }
 
+    pub(crate) fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
+    }
+
     pub(crate) fn id(&self) -> u32 {
         self.child.id()
     }
@@ -104,6 +109,7 @@ impl Apart {
             log_lines_lost: self.word("lost"),
             log_complete: self.word("complete"),
             descriptor_pauses: self.word("pauses"),
+            signatures: self.word("signatures"),
         };
         assert!(self.child.wait().unwrap().success());
         (ended, core::mem::replace(&mut self.folder, Folder::new()))
@@ -155,4 +161,8 @@ fn serve() {
     println!("lost {}", counters.log_lines_lost);
     println!("complete {}", report.log_complete);
     println!("pauses {}", counters.descriptor_pauses);
+    println!(
+        "signatures {}",
+        counters.signer.operations.map_or(0, |operations| operations.signatures)
+    );
 }

@@ -15,7 +15,10 @@ use tollgate_server::{Config, Engine, Notify, Redis, RedisCounters, Resumption, 
 use crate::apart::Apart;
 use crate::load::Load;
 use crate::proxy::{Backend, proxy_to, request};
-use crate::rig::{Folder, Log, Rig, TIMEOUT, bytes, certify, connect, eventually, keys, response};
+use crate::rig::{
+    Folder, Log, Rig, TIMEOUT, bytes, certify, client_hello, connect, eventually, keys, response,
+    tcp,
+};
 use crate::sessions::{RedisServer, free_address};
 
 /// A back end that answers `/bytes/N` as the server itself does.
@@ -47,6 +50,23 @@ fn a_stop_under_load_loses_no_line_and_answers_nothing_twice() {
         assert!(seen.whole.len() >= 200 && seen.longest < TIMEOUT, "{:?}", seen.longest);
         seen.agrees_with(&[log]);
     }
+}
+
+/// Clients that give up while they wait for an overloaded server.
+#[test]
+fn a_client_that_has_closed_before_its_handshake_costs_no_signature() {
+    let server = Apart::start_with("workers = 1\nengine = \"tollgate\"", "", &[]);
+    server.signal(Signal::STOP);
+    for _ in 0..20 {
+        tcp(server.address).write_all(&client_hello(&[[0xc0, 0x2f]], &[])).unwrap();
+    }
+    server.signal(Signal::CONT);
+    drop(connect(server.address));
+    let (ended, folder) = server.stop();
+    assert_eq!(ended.signatures, 1);
+    let log = Log::of(&folder);
+    let reasons = log.handshakes().into_iter().filter_map(|line| line.reason.as_deref());
+    assert_eq!(reasons.filter(|&reason| reason == "closed").count(), 20);
 }
 
 /// The limit of the stop is shorter than the responses take.
