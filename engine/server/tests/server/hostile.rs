@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Instant;
 
-use crate::rig::{self, Log, Rig, bytes, connect, eventually, response, tcp};
+use crate::rig::{self, Log, Rig, TIMEOUT, bytes, connect, eventually, response, tcp};
 use tollgate_server::{Config, Counters, End, Failure, Group, Limits, Notice, Notify};
 
 const SHORT: Duration = Duration::from_millis(300);
