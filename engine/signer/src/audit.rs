@@ -129,7 +129,7 @@ fn open(path: &Path) -> io::Result<File> {
     OpenOptions::new().append(true).create(true).mode(0o640).open(path)
 }
 
-fn now_us() -> u64 {
+pub(crate) fn now_us() -> u64 {
     // 0 if the clock is before 1970.
     let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(time.as_micros()).unwrap_or(u64::MAX)

@@ -15,6 +15,9 @@ use crate::tls::Verified;
 /// A connection takes no more requests while this many bytes of answers wait.
 const OUTPUT_BYTES_MAX: usize = 256 * 1024;
 
+/// A larger buffer of answers is given back when they have left.
+const KEPT_BYTES_MAX: usize = 16 * 1024;
+
 pub(crate) struct Connection {
     pub(crate) stream: Stream,
     /// The peer, for the audit log.
@@ -169,6 +172,9 @@ impl Connection {
         }
         self.output.zeroize();
         self.sent = 0;
+        if self.output.capacity() > KEPT_BYTES_MAX {
+            self.output = Zeroizing::default();
+        }
         Ok(())
     }
 

@@ -20,7 +20,8 @@ pub(crate) struct Counters {
     pub(crate) open: AtomicU64,
     pub(crate) refused: AtomicU64,
     pub(crate) audit_failures: AtomicU64,
-    pub(crate) turns: AtomicU64,
+    /// Connections whose handshake has not ended.
+    pub(crate) handshakes: AtomicU64,
     requests: [[AtomicU64; OUTCOMES]; KINDS.len()],
 }
 

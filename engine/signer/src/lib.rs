@@ -27,6 +27,7 @@ mod keys;
 mod listener;
 mod metrics;
 mod policy;
+mod refusals;
 mod settings;
 mod shared;
 mod signer;

@@ -16,6 +16,8 @@ pub(crate) struct Shared {
     generation: AtomicU64,
     pub(crate) queue: Queue<PrivateJob>,
     pub(crate) counters: Counters,
+    /// The turns of each worker.
+    pub(crate) turns: Box<[AtomicU64]>,
     pub(crate) audit: Option<Audit>,
     /// The last write to the audit log failed.
     pub(crate) is_audit_broken: AtomicBool,
@@ -28,6 +30,7 @@ pub(crate) struct Shared {
 impl Shared {
     pub(crate) fn new(
         policy: Policy,
+        workers: usize,
         queue: Queue<PrivateJob>,
         audit: Option<Audit>,
         say: Box<dyn Fn(&str) + Send + Sync>,
@@ -37,6 +40,7 @@ impl Shared {
             generation: AtomicU64::new(0),
             queue,
             counters: Counters::default(),
+            turns: (0..workers).map(|_| AtomicU64::new(0)).collect(),
             audit,
             is_audit_broken: AtomicBool::new(false),
             stop: OnceLock::new(),

@@ -41,7 +41,13 @@ impl Signer {
         let local = config.unix.as_deref().map(|path| LocalSocket::open(path, config.unix_mode));
         let local = local.transpose()?;
         let remote = config.tls.as_ref().map(|tls| tcp(tls.address)).transpose()?;
-        let shared = Arc::new(Shared::new(policy, queue(config.workers)?, audit, Box::new(say)));
+        let shared = Arc::new(Shared::new(
+            policy,
+            config.workers,
+            queue(config.workers)?,
+            audit,
+            Box::new(say),
+        ));
         let (mut workers, mut wakers) = (Vec::new(), Vec::new());
         for number in 0..config.workers {
             let failed = |why| Error::system("starting a worker")(why);
@@ -59,7 +65,8 @@ impl Signer {
                     .map_err(failed)?
                     .map(mio::net::TcpListener::from_std),
             };
-            let (worker, waker) = Worker::new(listeners, Arc::clone(&shared)).map_err(failed)?;
+            let (worker, waker) =
+                Worker::new(number, listeners, Arc::clone(&shared)).map_err(failed)?;
             let thread = thread::Builder::new().name(format!("signer {number}"));
             workers.push(thread.spawn(move || worker.run()).map_err(failed)?);
             wakers.push(waker);
@@ -178,14 +185,16 @@ impl Running {
         self.shared.audit.as_ref().map_or(Ok(()), Audit::reopen)
     }
 
-    /// Returns whether a worker turns its event loop within `limit`.
+    /// Returns whether each worker turns its event loop within `limit`.
     #[must_use]
     pub fn responds(&self, limit: Duration) -> bool {
-        let turns = || self.shared.counters.turns.load(Ordering::Relaxed);
+        let turns = || -> Vec<u64> {
+            self.shared.turns.iter().map(|turns| turns.load(Ordering::Relaxed)).collect()
+        };
         let deadline = Instant::now() + limit.min(Duration::from_secs(3600));
-        let needed = turns() + self.workers.len() as u64;
+        let before = turns();
         self.wake();
-        while turns() < needed {
+        while turns().iter().zip(&before).any(|(now, before)| now == before) {
             if Instant::now() >= deadline {
                 return false;
             }

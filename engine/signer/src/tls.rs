@@ -8,8 +8,8 @@ use openssl::error::ErrorStack;
 use openssl::nid::Nid;
 use openssl::pkey::PKey;
 use openssl::ssl::{
-    Ssl, SslContext, SslContextBuilder, SslMethod, SslOptions, SslRef, SslSessionCacheMode,
-    SslVerifyMode, SslVersion,
+    Ssl, SslContext, SslContextBuilder, SslMethod, SslMode, SslOptions, SslRef,
+    SslSessionCacheMode, SslVerifyMode, SslVersion,
 };
 use openssl::stack::Stack;
 use openssl::x509::store::X509StoreBuilder;
@@ -57,6 +57,8 @@ impl Tls {
         let build = || -> Result<SslContext, ErrorStack> {
             let mut builder = SslContextBuilder::new(SslMethod::tls_server())?;
             builder.set_min_proto_version(Some(SslVersion::TLS1_3))?;
+            // Answers are added to the buffer, which may move, while earlier ones wait in it.
+            builder.set_mode(SslMode::ACCEPT_MOVING_WRITE_BUFFER | SslMode::ENABLE_PARTIAL_WRITE);
             builder.set_verify(SslVerifyMode::PEER | SslVerifyMode::FAIL_IF_NO_PEER_CERT);
             let mut store = X509StoreBuilder::new()?;
             let mut names = Stack::new()?;
@@ -96,18 +98,24 @@ pub(crate) fn verified(ssl: &SslRef) -> Option<Verified> {
 }
 
 /// Returns the DNS names and URIs of a certificate, and its common name if it has no
-/// `subjectAltName`.
+/// `subjectAltName`. A URI contains `://`, and another name does not: an authority that may issue any
+/// URI cannot issue a DNS name.
 fn names(certificate: &X509Ref) -> Vec<String> {
+    let is_uri = |name: &str| name.contains("://");
     match certificate.subject_alt_names() {
         Some(names) => names
             .iter()
-            .filter_map(|name| name.dnsname().or_else(|| name.uri()))
+            .filter_map(|name| {
+                let domain = name.dnsname().filter(|name| !is_uri(name));
+                domain.or_else(|| name.uri().filter(|name| is_uri(name)))
+            })
             .map(str::to_owned)
             .collect(),
         None => certificate
             .subject_name()
             .entries_by_nid(Nid::COMMONNAME)
             .filter_map(|entry| entry.data().to_string().ok())
+            .filter(|name| !is_uri(name))
             .collect(),
     }
 }

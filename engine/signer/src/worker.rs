@@ -12,14 +12,16 @@ use mio::{Events, Interest, Poll, Token, Waker};
 use slab::Slab;
 use tollgate_keyless::{ErrorCode, Frame, Message, Operation, PONG, RESPONSE, Ski};
 use tollgate_queue::{PrivateJob, Ticket};
+use tollgate_server::Peer;
 use zeroize::Zeroizing;
 
 use crate::answer::{finish, submit};
-use crate::audit::Lines;
+use crate::audit::{Lines, now_us};
 use crate::connection::{Connection, State};
 use crate::identity::Identity;
 use crate::keys::Key;
 use crate::policy::Policy;
+use crate::refusals::Refusals;
 use crate::shared::Shared;
 use crate::stream::Stream;
 
@@ -32,6 +34,8 @@ const WAKE: Token = Token(usize::MAX - 3);
 pub(crate) const TURN_MAX: usize = 64;
 /// The maximum number of connections accepted in a turn.
 const ACCEPTS_MAX: usize = 64;
+/// The maximum number of handshakes that go on in a turn: each may need a signature of its own.
+const HANDSHAKES_MAX: usize = 8;
 /// The time between two checks of limits.
 const SWEEP: Duration = Duration::from_millis(100);
 
@@ -42,6 +46,7 @@ pub(crate) struct Listeners {
 }
 
 pub(crate) struct Worker {
+    number: usize,
     poll: Poll,
     listeners: Listeners,
     connections: Slab<Connection>,
@@ -52,6 +57,11 @@ pub(crate) struct Worker {
     again: Vec<usize>,
     pending: Vec<Pending>,
     lines: Lines,
+    refusals: Refusals,
+    /// The next client is accepted with TLS, if both listeners have one.
+    is_tls_next: bool,
+    /// The number of handshakes that may go on in this turn.
+    handshakes_left: usize,
     swept: Instant,
 }
 
@@ -65,7 +75,11 @@ struct Pending {
 }
 
 impl Worker {
-    pub(crate) fn new(mut listeners: Listeners, shared: Arc<Shared>) -> io::Result<(Self, Waker)> {
+    pub(crate) fn new(
+        number: usize,
+        mut listeners: Listeners,
+        shared: Arc<Shared>,
+    ) -> io::Result<(Self, Waker)> {
         let poll = Poll::new()?;
         let waker = Waker::new(poll.registry(), WAKE)?;
         if let Some(listener) = &mut listeners.unix {
@@ -76,6 +90,7 @@ impl Worker {
         }
         let (generation, policy) = shared.policy();
         let worker = Self {
+            number,
             poll,
             listeners,
             connections: Slab::new(),
@@ -85,6 +100,9 @@ impl Worker {
             again: Vec::new(),
             pending: Vec::new(),
             lines: Lines::default(),
+            refusals: Refusals::default(),
+            is_tls_next: false,
+            handshakes_left: 0,
             swept: Instant::now(),
         };
         Ok((worker, waker))
@@ -103,7 +121,8 @@ impl Worker {
             if self.poll.poll(&mut events, wait).is_err() {
                 events.clear();
             }
-            self.shared.counters.turns.fetch_add(1, Ordering::Relaxed);
+            self.shared.turns[self.number].fetch_add(1, Ordering::Relaxed);
+            self.handshakes_left = HANDSHAKES_MAX;
             self.follow_policy();
             let mut ready = core::mem::take(&mut self.again);
             for event in &events {
@@ -117,6 +136,7 @@ impl Worker {
             let deadline = self.shared.stop_deadline();
             if deadline.is_some() {
                 self.listeners = Listeners { unix: None, tcp: None };
+                accepts_more = false;
                 ready = self.connections.iter().map(|(key, _)| key).collect();
                 ready.iter().for_each(|key| self.connections[*key].is_readable = true);
             } else {
@@ -168,48 +188,57 @@ impl Worker {
             if let Some((stream, state)) = stream.zip(state) {
                 ready.extend(self.add(stream, peer, state));
             } else {
-                self.shared.counters.refused.fetch_add(1, Ordering::Relaxed);
-                self.lines.connection(&peer, None, "refused: no client");
+                self.refused(&peer, "refused: no client");
             }
         }
         true
     }
 
     /// Returns a new connection and its peer; without stream and state if it is no client.
-    fn accept_one(&self) -> Option<(Option<Stream>, String, Option<State>)> {
-        if let Some(listener) = &self.listeners.unix
-            && let Ok((socket, _)) = listener.accept()
-        {
-            self.shared.counters.unix.fetch_add(1, Ordering::Relaxed);
-            let Ok(peer) = rustix::net::sockopt::socket_peercred(&socket) else {
-                return Some((None, "unknown".to_owned(), None));
-            };
-            let uid = peer.uid.as_raw();
-            let text = format!("uid {uid}, process {}", peer.pid.as_raw_pid());
-            let identity = Identity::User(uid);
-            let is_client = self.policy.client(&identity).is_some();
-            let state = is_client.then_some(State::Open { identity, until: None });
-            return Some((Some(Stream::Unix(socket)), text, state));
+    fn accept_one(&mut self) -> Option<(Option<Stream>, String, Option<State>)> {
+        // Neither kind of clients can keep the others waiting.
+        self.is_tls_next = !self.is_tls_next;
+        if self.is_tls_next {
+            self.accept_tls().or_else(|| self.accept_unix())
+        } else {
+            self.accept_unix().or_else(|| self.accept_tls())
         }
-        if let Some(listener) = &self.listeners.tcp
-            && let Ok((socket, address)) = listener.accept()
-        {
-            self.shared.counters.tls.fetch_add(1, Ordering::Relaxed);
-            let tls = self.policy.tls.as_ref();
-            let stream = tls.and_then(|tls| Stream::tls(tls, socket).ok());
-            return Some((stream, address.to_string(), Some(State::Handshake)));
-        }
-        None
+    }
+
+    fn accept_unix(&self) -> Option<(Option<Stream>, String, Option<State>)> {
+        let (socket, _) = self.listeners.unix.as_ref()?.accept().ok()?;
+        self.shared.counters.unix.fetch_add(1, Ordering::Relaxed);
+        let Ok(Peer { uid, process }) = Peer::of(&socket) else {
+            return Some((None, "unknown".to_owned(), None));
+        };
+        let text = format!("uid {uid}, process {process}");
+        let identity = Identity::User(uid);
+        let is_client = self.policy.client(&identity).is_some();
+        let state = is_client.then_some(State::Open { identity, until: None });
+        Some((Some(Stream::Unix(socket)), text, state))
+    }
+
+    fn accept_tls(&self) -> Option<(Option<Stream>, String, Option<State>)> {
+        let (socket, address) = self.listeners.tcp.as_ref()?.accept().ok()?;
+        self.shared.counters.tls.fetch_add(1, Ordering::Relaxed);
+        let tls = self.policy.tls.as_ref();
+        let stream = tls.and_then(|tls| Stream::tls(tls, socket).ok());
+        Some((stream, address.to_string(), Some(State::Handshake)))
     }
 
     fn add(&mut self, mut stream: Stream, peer: String, state: State) -> Option<usize> {
-        let open = self.shared.counters.open.fetch_add(1, Ordering::Relaxed);
+        let counters = &self.shared.counters;
+        let max = self.policy.limits.connections_max as u64;
+        // Half of the connections are for clients: those that only begin cannot lock them out.
+        let is_handshake = matches!(state, State::Handshake);
+        let shaking = counters.handshakes.fetch_add(is_handshake.into(), Ordering::Relaxed);
+        let open = counters.open.fetch_add(1, Ordering::Relaxed);
+        let is_full = open >= max || is_handshake && shaking >= max.div_ceil(2);
         let entry = self.connections.vacant_entry();
         let key = entry.key();
-        let max = self.policy.limits.connections_max as u64;
         let registered = stream.register(self.poll.registry(), Token(key));
         match self.shared.queue.caller() {
-            Ok(caller) if open < max && registered.is_ok() => {
+            Ok(caller) if !is_full && registered.is_ok() => {
                 entry.insert(Connection::new(stream, peer, state, caller));
                 if let State::Open { .. } = self.connections[key].state {
                     self.opened(key);
@@ -217,11 +246,24 @@ impl Worker {
                 Some(key)
             }
             _ => {
-                self.shared.counters.open.fetch_sub(1, Ordering::Relaxed);
-                self.shared.counters.refused.fetch_add(1, Ordering::Relaxed);
-                self.lines.connection(&peer, None, "refused: too many connections");
+                counters.open.fetch_sub(1, Ordering::Relaxed);
+                counters.handshakes.fetch_sub(is_handshake.into(), Ordering::Relaxed);
+                self.refused(&peer, "refused: too many connections");
                 None
             }
+        }
+    }
+
+    /// Counts and logs a peer that is no client.
+    fn refused(&mut self, peer: &str, why: &str) {
+        self.shared.counters.refused.fetch_add(1, Ordering::Relaxed);
+        let (has_line, left_out) = self.refusals.count(now_us() / 1_000_000);
+        if left_out > 0 {
+            let many = format!("refused: {left_out} more, without lines of their own");
+            self.lines.connection("", None, &many);
+        }
+        if has_line {
+            self.lines.connection(peer, None, why);
         }
     }
 
@@ -263,9 +305,15 @@ impl Worker {
             return Ok(());
         };
         if connection.is_shaking_hands() {
+            let Some(left) = self.handshakes_left.checked_sub(1) else {
+                self.again.push(key);
+                return Ok(());
+            };
+            self.handshakes_left = left;
             match connection.stream.shake_hands() {
                 Ok(Some(peer)) if self.policy.client(&peer.identity).is_some() => {
                     connection.opens(peer);
+                    self.shared.counters.handshakes.fetch_sub(1, Ordering::Relaxed);
                     self.opened(key);
                 }
                 Ok(_) => return Err(ErrorKind::PermissionDenied.into()),
@@ -423,18 +471,25 @@ impl Worker {
             State::Open { identity, .. } => self.policy.client(identity),
             State::Handshake => None,
         };
-        if why.starts_with("refused") {
-            self.shared.counters.refused.fetch_add(1, Ordering::Relaxed);
+        if let State::Handshake = connection.state {
+            self.shared.counters.handshakes.fetch_sub(1, Ordering::Relaxed);
+            self.refused(&connection.peer, why);
+        } else {
+            self.lines.connection(&connection.peer, client.map(|it| it.name.as_str()), why);
         }
-        self.lines.connection(&connection.peer, client.map(|it| it.name.as_str()), why);
         self.shared.counters.open.fetch_sub(1, Ordering::Relaxed);
         self.again.retain(|other| *other != key);
     }
 }
 
 impl Drop for Worker {
-    /// Writes the lines about the ends of connections.
+    /// Writes the lines about the ends of connections. After a panic, others may have the places of
+    /// its connections.
     fn drop(&mut self) {
+        let shaking = self.connections.iter().filter(|(_, it)| it.is_shaking_hands()).count();
+        let counters = &self.shared.counters;
+        counters.open.fetch_sub(self.connections.len() as u64, Ordering::Relaxed);
+        counters.handshakes.fetch_sub(shaking as u64, Ordering::Relaxed);
         self.log();
     }
 }

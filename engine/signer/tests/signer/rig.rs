@@ -220,6 +220,16 @@ pub(crate) fn digest() -> Vec<u8> {
 
 /// Returns whether OpenSSL finds the signature of [`MESSAGE`] valid.
 pub(crate) fn is_valid(name: &str, operation: Operation, signature: &[u8]) -> bool {
+    is_valid_for(MESSAGE, name, operation, signature)
+}
+
+/// Returns whether OpenSSL finds the signature of this message valid.
+pub(crate) fn is_valid_for(
+    message: &[u8],
+    name: &str,
+    operation: Operation,
+    signature: &[u8],
+) -> bool {
     let key = key(name);
     let key: PKey<Public> = PKey::public_key_from_der(&key.public_key_to_der().unwrap()).unwrap();
     let (Operation::SignPkcs1v15(hash) | Operation::SignPss(hash) | Operation::SignEcdsa(hash)) =
@@ -238,5 +248,5 @@ pub(crate) fn is_valid(name: &str, operation: Operation, signature: &[u8]) -> bo
         verifier.set_rsa_padding(Padding::PKCS1_PSS).unwrap();
         verifier.set_rsa_pss_saltlen(RsaPssSaltlen::DIGEST_LENGTH).unwrap();
     }
-    verifier.verify_oneshot(signature, MESSAGE).unwrap_or(false)
+    verifier.verify_oneshot(signature, message).unwrap_or(false)
 }

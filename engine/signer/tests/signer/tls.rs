@@ -12,6 +12,7 @@ use openssl::pkey::{PKey, Private};
 use openssl::ssl::{SslConnector, SslMethod, SslStream, SslVerifyMode, SslVersion};
 use openssl::x509::extension::{BasicConstraints, ExtendedKeyUsage, SubjectAlternativeName};
 use openssl::x509::{X509, X509Builder, X509Name};
+use tollgate_keyless::PONG;
 
 use crate::rig::{Client, Folder, KEYS, Rig, SIGN, digest, is_valid, key_file, request, ski};
 
@@ -200,6 +201,25 @@ fn other_clients_are_refused() {
     assert!(counts.connections_refused >= 10, "{counts:?}");
     assert!(!tls.rig.audit().contains("stranger"), "names of strangers are not logged");
     assert_eq!(counts.requests_of("sign", "done"), 1);
+}
+
+/// More requests come while answers wait in a full socket.
+#[test]
+fn a_slow_reader_gets_all_answers() {
+    let tls = TlsRig::start();
+    let mut client = tls.connect(Some(&tls.client(CLIENT)), SslVersion::TLS1_3).unwrap();
+    rustix::net::sockopt::set_socket_recv_buffer_size(client.stream.get_ref(), 4096).unwrap();
+    let payload = vec![7; 4000];
+    let pings = |ids: core::ops::Range<u32>| -> Vec<u8> {
+        ids.flat_map(|id| request(id, None, PING, &payload)).collect()
+    };
+    for part in 0..4 {
+        client.send(&pings(part * 60..(part + 1) * 60));
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    for id in 0..240 {
+        assert_eq!(client.receive(), Some((id, PONG, payload.clone())));
+    }
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::Args;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tollgate_report::text::wrapped;
 use tollgate_server::{confine, hide_memory};
 use tollgate_signer::{Config, Report, Running};
@@ -71,6 +72,7 @@ pub(crate) fn run(options: &Signer) -> Result<ExitCode, CliError> {
         return Ok(ExitCode::SUCCESS);
     }
     interrupt::serve()?;
+    allow_descriptors();
     let started = Instant::now();
     let tell = |line: &str| say(&format!("tollgate signer: {line}"));
     let running = interrupt::ends_at_once(|| tollgate_signer::Signer::start(config.clone(), tell))?;
@@ -84,6 +86,15 @@ pub(crate) fn run(options: &Signer) -> Result<ExitCode, CliError> {
     output.text(&served(&report, started.elapsed()))?;
     let is_whole = report.workers_lost == 0 && report.counts.audit_failures == 0;
     Ok(if is_whole { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Allows as many open files as the system does: clients must not be able to use up those that a
+/// reload needs.
+fn allow_descriptors() {
+    let limit = getrlimit(Resource::Nofile);
+    let all = Rlimit { current: limit.maximum, ..limit };
+    // If the system refuses, the old limit stays.
+    let _ = setrlimit(Resource::Nofile, all);
 }
 
 /// Describes sockets, keys and clients.
