@@ -131,7 +131,7 @@ fn the_longest_frame_has_an_answer() {
     client.send(&request(1, None, PING, &payload));
     assert_eq!(client.receive(), Some((1, PONG, payload)));
     client.send(&request(2, None, PING, &[7; 32768 - 6]));
-    assert_eq!(client.receive().map(|(_, opcode, _)| opcode), Some(tollgate_keyless::REFUSAL));
+    assert_eq!(client.receive().map(|(_, opcode, _)| opcode), Some(REFUSAL));
 }
 
 #[test]

@@ -12,7 +12,7 @@ use openssl::pkey::{PKey, Private};
 use openssl::ssl::{SslConnector, SslMethod, SslStream, SslVerifyMode, SslVersion};
 use openssl::x509::extension::{BasicConstraints, ExtendedKeyUsage, SubjectAlternativeName};
 use openssl::x509::{X509, X509Builder, X509Name};
-use tollgate_keyless::PONG;
+use tollgate_keyless::{PING, PONG};
 
 use crate::rig::{Client, Folder, KEYS, Rig, SIGN, digest, is_valid, key_file, request, ski};
 
