@@ -175,7 +175,7 @@ fn a_slow_request_has_one_time_limit() {
         let begun = Instant::now();
         let request = b"GET /bytes/1 HTTP/1.1\r\nHost: aaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
         for byte in request.iter().cycle() {
-            if client.write_all(&[*byte]).is_err() || begun.elapsed() > rig::TIMEOUT {
+            if client.write_all(&[*byte]).is_err() || begun.elapsed() > TIMEOUT {
                 break;
             }
             thread::sleep(Duration::from_millis(20));
@@ -222,7 +222,7 @@ fn a_panicked_worker_is_reported() {
     drop(clients);
     let is_lost = |notice: &Notice| matches!(notice, Notice::WorkerLost { .. });
     eventually("the lost worker is reported", || said.lock().unwrap().iter().any(is_lost));
-    let report = rig.running.stop(rig::TIMEOUT);
+    let report = rig.running.stop(TIMEOUT);
     assert_eq!((report.workers_lost, report.log_complete), (1, false));
 }
 
