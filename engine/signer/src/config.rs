@@ -22,7 +22,7 @@ pub struct Config {
     pub audit_log: Option<PathBuf>,
     /// Address of a listener with plain HTTP that answers `/metrics`.
     pub metrics: Option<Listen>,
-    /// The number of worker threads, 1 to [`WORKERS_MAX`].
+    /// The number of worker threads, 1 to 256.
     pub workers: usize,
     /// The program should hide its memory and confine itself to the system calls of a signer.
     pub seccomp: bool,
