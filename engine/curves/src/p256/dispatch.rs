@@ -149,8 +149,8 @@ impl P256 {
     /// Signs digests, in order. Eight at a time cost about as much as two or three alone.
     ///
     /// The sum of the points of a batch is compared with the multiple of the base point by the sum
-    /// of the nonces, which another table gives. If that or another check fails, the requests are
-    /// signed alone. The sum does not show that two points have changed places. The signatures
+    /// of the nonces, which another table gives, except for its top window. If that or another check
+    /// fails, or if two signatures have the same r, the requests are signed alone. The sum does not show that two points have changed places. The signatures
     /// would be invalid then, and with deterministic nonces two signatures of a digest, one of them
     /// invalid, give the key away: such requests are signed alone.
     #[must_use]
@@ -232,15 +232,20 @@ impl P256 {
         if *u == Scalar::ZERO { sum } else { sum.add(&self.base_multiple(u)) }
     }
 
-    /// Returns whether the kernel of verifications adds equal or opposite points.
+    /// Returns whether the kernel of verifications adds equal or opposite points, if there is one.
     #[cfg(test)]
-    pub(super) fn adds_equal_or_opposite(self, u: &Scalar, v: &Scalar, point: &Affine) -> bool {
+    pub(super) fn adds_equal_or_opposite(
+        self,
+        u: &Scalar,
+        v: &Scalar,
+        point: &Affine,
+    ) -> Option<bool> {
         #[cfg(target_arch = "x86_64")]
         if let Some(proof) = self.limbs() {
-            return mulx::sum_vartime(u, v, point, proof.0).z == Element::ZERO;
+            return Some(mulx::sum_vartime(u, v, point, proof.0).z == Element::ZERO);
         }
         let _ = (u, v, point);
-        false
+        None
     }
 
     /// Returns the proof that one operation may use the kernels on limbs.

@@ -132,8 +132,10 @@ pub(super) fn sign_all(
     let mut drafts: [Option<Draft<'_>>; LANES] =
         core::array::from_fn(|l| requests.get(l).map(Draft::without_nonce));
     take_nonces(&mut drafts, proof);
-    let k = drafts.each_ref().map(|draft| draft.as_ref().map_or(Scalar::ONE, |draft| *draft.k));
-    let k = Zeroizing::new(k);
+    let mut k = Zeroizing::new([Scalar::ONE; LANES]);
+    for (k, draft) in k.iter_mut().zip(&drafts) {
+        *k = draft.as_ref().map_or(Scalar::ONE, |draft| *draft.k);
+    }
     let odd = k.each_ref().map(Odd::new);
     let (points, inverses) = affine_beside(&base_multiples(&odd, proof), &k, proof);
     let sum = Zeroizing::new(k.iter().zip(&odd).fold(Scalar::ZERO, |sum, (k, odd)| {
@@ -141,12 +143,31 @@ pub(super) fn sign_all(
         k.negate(odd.negative);
         sum.add(k)
     }));
-    let right = have_sum(&points, &sum, proof);
+    signatures.extend(&checked(&drafts, &points, &sum, &inverses, proof)[..requests.len()]);
+}
+
+/// Returns the signatures from k G, the sum of all k, and 1/k: none if the points have another sum, or
+/// if two of them have the same r. A fault that gives two requests one nonce passes all other checks,
+/// and two valid signatures with one nonce give the key away.
+fn checked(
+    drafts: &[Option<Draft<'_>>; LANES],
+    points: &[Lanes; 2],
+    sum: &Scalar,
+    inverses: &[Scalar; LANES],
+    proof: HaveIfma,
+) -> [Option<Signature>; LANES] {
+    let right = have_sum(points, sum, proof);
     let x = by_number(&points[0]);
-    signatures.extend((0..requests.len()).map(|l| {
+    let signatures: [Option<Signature>; LANES] = core::array::from_fn(|l| {
         let draft = drafts[l].as_ref().filter(|_| right)?;
         draft.sign(&Element::least(&x[l]), &inverses[l]).ok().flatten()
-    }));
+    });
+    let are_same = |(a, b): (Signature, Signature)| {
+        memcheck::declassified(a.r.equals(b.r)) != 0 // r is public
+    };
+    let is_again =
+        |l: usize| (0..l).any(|m| signatures[m].zip(signatures[l]).is_some_and(are_same));
+    if (1..LANES).any(is_again) { [None; LANES] } else { signatures }
 }
 
 /// Takes the first nonces, of which those with random bytes are hashed in lanes.
@@ -159,7 +180,9 @@ fn take_nonces(drafts: &mut [Option<Draft<'_>>; LANES], _proof: HaveIfma) {
     let hashes = Zeroizing::new(proven!(sha512_mb8_avx512(&blocks)));
     for (l, draft) in drafts.iter_mut().enumerate() {
         if let Some(draft) = draft {
-            draft.take_nonce(&hashes.each_ref().map(|word| word[l]));
+            let mut hash = Zeroizing::new([0; 8]);
+            hash.iter_mut().zip(&*hashes).for_each(|(to, word)| *to = word[l]);
+            draft.take_nonce(&hash);
         }
     }
 }
@@ -231,9 +254,50 @@ mod tests {
             });
             let mut signatures = Vec::new();
             sign_all(&requests[..count], &mut signatures, proof);
+            assert!(signatures.len() == count && signatures.iter().all(Option::is_some));
+            let mut signatures = Vec::new();
             sign_all(&[requests[0]; 8][..count], &mut signatures, proof);
-            assert!(signatures.len() == 2 * count && signatures.iter().all(Option::is_some));
+            assert_eq!(signatures.iter().all(Option::is_none), count > 1, "one nonce for two");
         }
+    }
+
+    /// A wrong point in one lane, a wrong sum, and one nonce for two requests.
+    #[test]
+    #[allow(clippy::print_stdout, reason = "announces what did not run")]
+    fn a_batch_with_a_fault_gives_no_signature() {
+        let Some(proof) = HaveIfma::check() else {
+            println!("not run: no IFMA");
+            return;
+        };
+        let key = SecretKey::from_bytes(&[1; 32]).expect("below n");
+        let digests: [[u8; 32]; LANES] = core::array::from_fn(|l| [l as u8 + 1; 32]);
+        let drafts = || {
+            let mut drafts = digests.each_ref().map(|digest| {
+                let nonce = Nonce::Deterministic;
+                Some(Draft::without_nonce(&Request { key: &key, digest, nonce }))
+            });
+            take_nonces(&mut drafts, proof);
+            drafts
+        };
+        let signed = |drafts: &[Option<Draft<'_>>; LANES], wrong: fn(&mut [Lanes; 2]), more| {
+            let k = drafts.each_ref().map(|draft| *draft.as_ref().expect("eight").k);
+            let odd = k.each_ref().map(Odd::new);
+            let (mut points, inverses) = affine_beside(&base_multiples(&odd, proof), &k, proof);
+            let sum = k.into_iter().zip(&odd).fold(more, |sum: Scalar, (mut k, odd)| {
+                k.negate(odd.negative);
+                sum.add(k)
+            });
+            wrong(&mut points);
+            checked(drafts, &points, &sum, &inverses, proof)
+        };
+        assert!(signed(&drafts(), |_| {}, Scalar::ZERO).iter().all(Option::is_some));
+        let none = [None; LANES];
+        assert_eq!(signed(&drafts(), |points| points[0][0][5] ^= 1, Scalar::ZERO), none);
+        assert_eq!(signed(&drafts(), |_| {}, Scalar::ONE), none);
+        let mut drafts = drafts();
+        let k = *drafts[2].as_ref().expect("eight").k;
+        *drafts[6].as_mut().expect("eight").k = k;
+        assert_eq!(signed(&drafts, |_| {}, Scalar::ZERO), none);
     }
 
     /// A point in place of another one, and a wrong coordinate.

@@ -120,7 +120,7 @@ pub(crate) fn sum_of_lanes(mut sum: Jacobian) -> [Limbs; 3] {
     [lane(&sum.x), lane(&sum.y), lane(&sum.z)]
 }
 
-/// Adds up the lanes with an even and those with an odd number in each half of the lanes, and returns
+/// Adds up each half of the lanes, and returns
 /// three numbers in limbs, at most p. The sums of the halves are opposite points if the first two are
 /// 0 mod p. The third one is 0 mod p if a sum is not a point.
 #[inline(never)]
