@@ -27,12 +27,18 @@ pub fn encode(em: &mut [u8], message: &[u8]) -> Result<(), Error> {
     let ps = &mut em[2..separator];
     // 2a. PS is random nonzero bytes. This comes first: if there are no random bytes, `em` must not
     // contain the message.
-    getrandom::fill(ps).map_err(|_| Unavailable::Random)?;
+    fill_nonzero(ps)?;
+    em[separator + 1..].copy_from_slice(message);
+    Ok(())
+}
+
+/// Fills `bytes` with random nonzero bytes. The time depends on the number of bytes.
+pub(crate) fn fill_nonzero(bytes: &mut [u8]) -> Result<(), Unavailable> {
+    getrandom::fill(bytes).map_err(|_| Unavailable::Random)?;
     // One byte in 256 is drawn again.
-    while let Some(zero) = ps.iter_mut().find(|byte| **byte == 0) {
+    while let Some(zero) = bytes.iter_mut().find(|byte| **byte == 0) {
         getrandom::fill(core::slice::from_mut(zero)).map_err(|_| Unavailable::Random)?;
     }
-    em[separator + 1..].copy_from_slice(message);
     Ok(())
 }
 

@@ -9,8 +9,8 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 use zeroize::{Zeroize, Zeroizing};
 
-use crate::eme_pkcs1v15::{OVERHEAD, message_start};
-use crate::error::{Error, MODULUS_BITS_MIN, Misuse};
+use crate::eme_pkcs1v15::{OVERHEAD, fill_nonzero, message_start};
+use crate::error::{Error, MODULUS_BITS_MIN, MODULUS_BYTES_MAX, Misuse};
 use crate::hash::Hash;
 use crate::mask::{Mask, public_index};
 use crate::natural::to_bytes;
@@ -59,6 +59,38 @@ pub(crate) fn d_hash(d: &[u64], size: usize) -> DHash {
 ///
 /// [`Misuse::BufferLength`] if `em` does not have the length of the modulus.
 pub fn decode<'a>(em: &'a mut [u8], key: &RejectionKey) -> Result<&'a [u8], Error> {
+    let start = choose(em, key)?;
+    Ok(&em[public_index(start)..])
+}
+
+/// Puts the message that [`decode`] would return into a new random padding: `em := 00 02 PS 00 M`.
+/// Does not reveal the message, its length, or which one it is.
+///
+/// A service that decrypts for others can answer with `em`: this padding is always valid. The old
+/// padding would not do, because a client that has all of a number can raise it to the power e, and
+/// so learn whether it belongs to the ciphertext.
+///
+/// # Errors
+///
+/// [`Misuse::BufferLength`] if `em` does not have the length of the modulus. `Unavailable` if there
+/// are no random bytes; `em` is then zeroed.
+pub fn renew(em: &mut [u8], key: &RejectionKey) -> Result<(), Error> {
+    let start = choose(em, key)?;
+    // As many bytes as the longest padding could need: the number must not depend on the length.
+    let mut padding = Zeroizing::new([0; MODULUS_BYTES_MAX]);
+    let padding = &mut padding[..em.len()];
+    fill_nonzero(padding).inspect_err(|_| em.zeroize())?;
+    let separator = start.wrapping_sub(1); // a checked difference would branch
+    for (i, (byte, &random)) in (0..).zip(em.iter_mut().zip(&*padding)) {
+        *byte |= Mask::less(i, separator).select_byte(random, 0);
+    }
+    em[..2].copy_from_slice(&[0x00, 0x02]);
+    Ok(())
+}
+
+/// Leaves the message in `em`, or the synthetic one, and zeros before it. Returns its start, which is
+/// secret.
+fn choose(em: &mut [u8], key: &RejectionKey) -> Result<u32, Error> {
     Misuse::check_length(em.len(), key.size)?;
     const { assert!(MODULUS_BITS_MIN / 8 >= OVERHEAD, "the padding fits every key") }
     let kdk = keyed(&key.kdk);
@@ -75,7 +107,7 @@ pub fn decode<'a>(em: &'a mut [u8], key: &RejectionKey) -> Result<&'a [u8], Erro
             i += 1;
         }
     }
-    Ok(&em[public_index(start)..])
+    Ok(start)
 }
 
 /// Returns the start of the synthetic message. Its length is the last of 128 candidates that is
@@ -155,10 +187,40 @@ mod tests {
         assert_eq!((seen, &lengths[118..]), (118, &[0; 10][..]), "from 0 to 117 bytes");
     }
 
+    /// The message is that of `decode`. The padding is valid and new each time.
+    #[test]
+    fn renewed_paddings_are_valid_and_new() {
+        let mut frame = [9; 128];
+        frame[..2].copy_from_slice(&[0, 2]);
+        let with_zero = |at: usize| {
+            let mut em = frame;
+            em[at] = 0;
+            em
+        };
+        // messages of 117 bytes to none, a padding that is too short, and no separator
+        let cases = [10, 11, 60, 79, 126, 127, 9].map(with_zero).into_iter().chain([frame]);
+        for (i, em) in (0..).zip(cases) {
+            let key = RejectionKey::new(&[i; 32], &[2; 128]);
+            let mut decoded = em;
+            let expected = decode(&mut decoded, &key).unwrap();
+            let [one, two] = [(); 2].map(|()| {
+                let mut em = em;
+                renew(&mut em, &key).unwrap();
+                assert_eq!(crate::eme_pkcs1v15::decode(&em).unwrap(), expected, "case {i}");
+                em
+            });
+            let padding = 2..127 - expected.len();
+            assert!(padding.len() >= 8 && one[padding.clone()].iter().all(|&byte| byte != 0));
+            assert_ne!(one[padding.clone()], two[padding.clone()], "case {i}");
+            assert_ne!(one[padding.clone()], em[padding], "case {i}");
+        }
+    }
+
     #[test]
     fn a_buffer_of_another_length_is_misuse() {
         let key = RejectionKey::new(&[1; 32], &[2; 128]);
-        let misuse = Misuse::BufferLength { found_bytes: 127, expected_bytes: 128 };
-        assert_eq!(decode(&mut [0; 127], &key), Err(misuse.into()));
+        let misuse = || Misuse::BufferLength { found_bytes: 127, expected_bytes: 128 }.into();
+        assert_eq!(decode(&mut [0; 127], &key), Err(misuse()));
+        assert_eq!(renew(&mut [0; 127], &key), Err(misuse()));
     }
 }

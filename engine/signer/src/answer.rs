@@ -3,7 +3,7 @@
 use tollgate_curves::p256::SIGNATURE_BYTES;
 use tollgate_keyless::{ErrorCode, Operation, ecdsa_der};
 use tollgate_queue::{Caller, PrivateError, PrivateJob, Ticket, Work};
-use tollgate_rsa::{Pss, eme_pkcs1v15};
+use tollgate_rsa::{Pss, implicit_rejection};
 use zeroize::Zeroizing;
 
 use crate::keys::{Key, Secret};
@@ -16,8 +16,8 @@ pub(crate) fn submit(
     input: &[u8],
 ) -> Result<Ticket<PrivateJob>, ErrorCode> {
     let work = match operation {
-        Operation::Decrypt => Work::DecryptPkcs1v15,
-        Operation::Raw => Work::Raw,
+        // `finish` renews the padding: a decryption of the queue shows the length of the message.
+        Operation::Decrypt | Operation::Raw => Work::Raw,
         Operation::SignPkcs1v15(hash) => Work::SignPkcs1v15 { hash },
         Operation::SignPss(hash) => Work::SignPss(Pss::new(hash)),
         Operation::SignEcdsa(hash) => {
@@ -56,9 +56,11 @@ pub(crate) fn finish(
         }
         // In a new padding, which is always valid: the client removes it.
         (Operation::Decrypt, Secret::Rsa(key)) => {
-            let mut em = Zeroizing::new(vec![0; key.size()]);
-            eme_pkcs1v15::encode(&mut em, result).map_err(|_| ErrorCode::Internal)?;
-            Ok(em)
+            let (_, _, ciphertext) = answer.asked().ok_or(ErrorCode::Internal)?;
+            let mut em = Zeroizing::new(result.to_vec());
+            let rejection = key.rejection_key(ciphertext);
+            let renewed = rejection.and_then(|it| implicit_rejection::renew(&mut em, &it));
+            renewed.map(|()| em).map_err(|_| ErrorCode::Internal)
         }
         _ => Ok(Zeroizing::new(result.to_vec())),
     }

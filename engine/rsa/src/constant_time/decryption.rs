@@ -53,6 +53,22 @@ fn implicit_rejection_is_constant_time() {
     });
 }
 
+/// Neither the validity of the old padding nor the length of the message shows.
+#[test]
+fn paddings_are_renewed_in_constant_time() {
+    rerun::constant_time(
+        "constant_time::decryption::paddings_are_renewed_in_constant_time",
+        || {
+            let key = secret_key("rsa-512");
+            for mut em in messages().map(secret) {
+                let rejection = key.rejection_key(&[9; 64]).expect("of the key's size");
+                implicit_rejection::renew(&mut em, &rejection).expect("of the key's size");
+                assert!(eme_pkcs1v15::decode(&em).is_ok(), "its result is public");
+            }
+        },
+    );
+}
+
 #[test]
 fn explicit_rejection_is_constant_time_except_for_its_result() {
     rerun::constant_time(
