@@ -115,9 +115,9 @@ pub(crate) type CoreSetErrorDebug =
 pub(crate) type CoreVsetError =
     unsafe extern "C" fn(*const OSSL_CORE_HANDLE, u32, *const c_char, *mut c_void);
 
-/// The arguments after the stream are the buffer, its size, and the number of bytes read.
-pub(crate) type BioReadEx =
-    unsafe extern "C" fn(*mut OSSL_CORE_BIO, *mut c_void, usize, *mut usize) -> c_int;
+/// The arguments after the stream are the buffer and its size; the result is the number of bytes
+/// before the NUL.
+pub(crate) type BioGets = unsafe extern "C" fn(*mut OSSL_CORE_BIO, *mut c_char, c_int) -> c_int;
 
 type New = unsafe extern "C" fn(*mut c_void) -> *mut c_void;
 type NewSignature = unsafe extern "C" fn(*mut c_void, *const c_char) -> *mut c_void;
@@ -201,7 +201,7 @@ pub(crate) const OSSL_FUNC_CORE_GET_PARAMS: Id<CoreGetParams> = Id::of(2);
 pub(crate) const OSSL_FUNC_CORE_NEW_ERROR: Id<CoreNewError> = Id::of(5);
 pub(crate) const OSSL_FUNC_CORE_SET_ERROR_DEBUG: Id<CoreSetErrorDebug> = Id::of(6);
 pub(crate) const OSSL_FUNC_CORE_VSET_ERROR: Id<CoreVsetError> = Id::of(7);
-pub(crate) const OSSL_FUNC_BIO_READ_EX: Id<BioReadEx> = Id::of(42);
+pub(crate) const OSSL_FUNC_BIO_GETS: Id<BioGets> = Id::of(49);
 
 pub(crate) const OSSL_FUNC_PROVIDER_TEARDOWN: Id<Free> = Id::of(1024);
 pub(crate) const OSSL_FUNC_PROVIDER_GETTABLE_PARAMS: Id<Keys> = Id::of(1025);

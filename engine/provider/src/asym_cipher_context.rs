@@ -231,6 +231,7 @@ impl AsymCipherContext {
         ciphertext: &[u8],
         output: &mut Output,
     ) -> Result<(), Reason> {
+        self.provider.check_health()?;
         let versions = match self.padding {
             Padding::Pkcs1 => None,
             Padding::Tls => Some(self.versions()?),

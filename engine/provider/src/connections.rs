@@ -3,12 +3,19 @@
 //! A thread that has an operation takes a connection of its process, or opens one. It sends the
 //! request and waits for the answer, up to a limit. A child that was forked has connections of its
 //! own.
+//!
+//! If the signer does not answer in time, there is a silence: operations fail at once, so that a
+//! server with one thread still serves others. At its end one operation tries; the others still fail.
+//! If there is no answer again, the next silence is twice as long.
 #![forbid(unsafe_code)]
 
-use core::fmt;
+mod failure;
+mod idle;
+#[cfg(test)]
+mod tests;
+
 use core::sync::atomic::{AtomicU32, Ordering};
 use core::time::Duration;
-use std::io::{self, ErrorKind};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -26,108 +33,139 @@ use tollgate_keyless::{
 };
 use zeroize::Zeroizing;
 
-/// The signer of a process: its connections that are not in use.
+pub(crate) use self::failure::Failure;
+use self::idle::Idle;
+
+/// The signer of a process.
 #[derive(Debug, Default)]
 pub(crate) struct Connections {
-    idle: Mutex<Idle>,
+    state: Mutex<State>,
     last_id: AtomicU32,
 }
 
 #[derive(Debug, Default)]
-struct Idle {
-    connections: Vec<OwnedFd>,
-    /// The signer did not answer in time: until then, operations fail at once, so that a server with
-    /// one thread still serves others.
-    silent_until: Option<Instant>,
+struct State {
+    /// The connections that are not in use.
+    idle: Vec<Idle>,
+    silence: Option<Silence>,
+}
+
+/// A time in which operations fail at once.
+#[derive(Clone, Copy, Debug)]
+struct Silence {
+    until: Instant,
+    length: Duration,
+}
+
+/// An operation's beginning: an old connection, if there is one, and whether it tries after a
+/// silence.
+struct Turn {
+    old: Option<OwnedFd>,
+    is_trial: bool,
 }
 
 /// The maximum number of connections that are kept.
 const IDLE_MAX: usize = 64;
+/// The longest silence, if the limit of an operation is not longer.
+const SILENCE_MAX: Duration = Duration::from_secs(30);
 /// The longest body of an answer, in bytes: the size of the longest key, and the other items.
 const BODY_MAX: usize = 2048;
 /// The time between two attempts to connect while the queue of the signer's socket is full.
 const RETRY: Duration = Duration::from_millis(1);
 
-/// The reason why there is no result.
-#[derive(Debug)]
-pub(crate) enum Failure {
-    /// The signer refused it.
-    Refused(ErrorCode),
-    /// The signer cannot be reached, or closed the connection.
-    Gone(io::Error),
-    /// The signer did not answer in time.
-    Late,
-    /// It did not answer an earlier operation in time.
-    Silent,
-    /// The answer is not one of this protocol.
-    Nonsense,
-    /// The result is not that of this operation.
-    Wrong,
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Refused(code) => write!(f, "refused: {code}"),
-            Self::Gone(why) => write!(f, "cannot be reached ({why}): start it, or check `remote`"),
-            Self::Late => f.write_str("did not answer in time: look at its load and messages"),
-            Self::Silent => f.write_str("has not answered lately: look at its load and messages"),
-            Self::Nonsense => f.write_str("gave no valid answer: check that it is tollgate signer"),
-            Self::Wrong => f.write_str("gave a wrong result, which was not used: test its machine"),
-        }
-    }
-}
-
 impl Connections {
-    /// Lets operations fail at once until this time: the signer does not answer.
-    pub(crate) fn is_silent_until(&self, time: Instant) {
-        self.idle().silent_until = Some(time);
-    }
-
-    fn idle(&self) -> MutexGuard<'_, Idle> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Sends a request and waits for its answer. If an old connection has ended, the request goes
-    /// over a new one: a signer that was started again has forgotten its connections.
+    /// Sends a request and waits for its answer, up to a limit. If an old connection has ended, the
+    /// request goes over a new one: a signer that was started again has forgotten its connections.
     pub(crate) fn ask(
         &self,
         path: &Path,
         (ski, operation, payload): (Ski, Operation, &[u8]),
-        deadline: Instant,
+        limit: Duration,
     ) -> Result<Zeroizing<Vec<u8>>, Failure> {
+        let deadline = Instant::now() + limit;
         let id = self.last_id.fetch_add(1, Ordering::Relaxed);
         let mut request = Vec::new();
         Message { id, opcode: operation.code(), ski: Some(ski), payload }.write(&mut request);
-        let old = {
-            let mut idle = self.idle();
-            if idle.silent_until.is_some_and(|until| Instant::now() < until) {
-                return Err(Failure::Silent);
+        let Turn { old, is_trial } = self.begin(limit)?;
+        let over = |connection| exchange(connection, id, &request, deadline);
+        let result = match old.map(over) {
+            None => open(path, deadline).and_then(over),
+            Some(Err(Failure::Closed)) => {
+                self.state().idle.clear(); // they have ended too
+                open(path, deadline).and_then(over)
             }
-            idle.connections.pop()
+            Some(result) => result,
         };
-        let (connection, answer) = match old.map(|old| exchange(old, id, &request, deadline)) {
-            None | Some(Err(Failure::Gone(_))) => {
-                self.idle().connections.clear(); // they have ended too
-                let new = open(path, deadline)?;
-                exchange(new, id, &request, deadline)?
+        self.end(result, is_trial, limit)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn begin(&self, limit: Duration) -> Result<Turn, Failure> {
+        let mut state = self.state();
+        let now = Instant::now();
+        let is_trial = match &mut state.silence {
+            None => false,
+            Some(silence) if now < silence.until => return Err(Failure::Silent),
+            // The trial ends before.
+            Some(silence) => {
+                silence.until = now + 2 * limit;
+                true
             }
-            Some(result) => result?,
         };
-        let mut idle = self.idle();
-        if idle.connections.len() < IDLE_MAX {
-            idle.connections.push(connection);
+        while let Some(mut idle) = state.idle.pop() {
+            if let Some(old) = idle.take() {
+                return Ok(Turn { old: Some(old), is_trial });
+            }
         }
-        answer.map_err(Failure::Refused)
+        Ok(Turn { old: None, is_trial })
+    }
+
+    /// Keeps the connection, and begins or ends a silence.
+    fn end(
+        &self,
+        result: Result<Answered, Failure>,
+        is_trial: bool,
+        limit: Duration,
+    ) -> Result<Zeroizing<Vec<u8>>, Failure> {
+        let mut state = self.state();
+        match result {
+            Ok((connection, answer)) => {
+                state.silence = None;
+                if state.idle.len() < IDLE_MAX {
+                    state.idle.push(Idle::new(connection));
+                }
+                answer.map_err(Failure::Refused)
+            }
+            Err(Failure::Late) => {
+                state.idle.clear();
+                let length = match state.silence {
+                    None => Some(limit),
+                    Some(last) => is_trial.then(|| (2 * last.length).min(SILENCE_MAX).max(limit)),
+                };
+                // If there is none, another operation has begun the silence.
+                if let Some(length) = length {
+                    state.silence = Some(Silence { until: Instant::now() + length, length });
+                }
+                Err(Failure::Late)
+            }
+            // Operations fail without a wait.
+            Err(why) => {
+                state.silence = None;
+                Err(why)
+            }
+        }
     }
 }
 
 /// Connects to the signer.
 fn open(path: &Path, deadline: Instant) -> Result<OwnedFd, Failure> {
-    let gone = |why: Errno| Failure::Gone(why.into());
-    let address = SocketAddrUnix::new(path).map_err(gone)?;
+    let address = SocketAddrUnix::new(path).map_err(Failure::Gone)?;
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None).map_err(gone)?;
+    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None);
+    let socket = socket.map_err(Failure::Gone)?;
     loop {
         match connect(&socket, &address) {
             Ok(()) => return Ok(socket),
@@ -135,7 +173,7 @@ fn open(path: &Path, deadline: Instant) -> Result<OwnedFd, Failure> {
             Err(Errno::AGAIN) if Instant::now() < deadline => thread::sleep(RETRY),
             Err(Errno::AGAIN) => return Err(Failure::Late),
             Err(Errno::INTR) => {}
-            Err(why) => return Err(gone(why)),
+            Err(why) => return Err(Failure::Gone(why)),
         }
     }
 }
@@ -158,7 +196,7 @@ fn exchange(
             Ok(count) => sent += count,
             Err(Errno::AGAIN) => wait(&connection, PollFlags::OUT, deadline)?,
             Err(Errno::INTR) => {}
-            Err(why) => return Err(Failure::Gone(why.into())),
+            Err(_) => return Err(Failure::Closed),
         }
     }
     // Of full size, because growing would leave copies of a decrypted message in memory.
@@ -181,14 +219,11 @@ fn exchange(
             Split::Partial => {}
         }
         match recv(&connection, &mut received[len..], RecvFlags::empty()) {
-            Ok((_, 0)) if len == 0 => {
-                return Err(Failure::Gone(ErrorKind::ConnectionReset.into()));
-            }
-            Ok((_, 0)) => return Err(Failure::Nonsense),
-            Ok((_, count)) => len += count,
+            Ok((_, count)) if count > 0 => len += count,
             Err(Errno::AGAIN) => wait(&connection, PollFlags::IN, deadline)?,
             Err(Errno::INTR) => {}
-            Err(why) => return Err(Failure::Gone(why.into())),
+            Ok(_) | Err(_) if len > 0 => return Err(Failure::Cut),
+            Ok(_) | Err(_) => return Err(Failure::Closed),
         }
     }
 }
@@ -204,7 +239,7 @@ fn wait(connection: &OwnedFd, events: PollFlags, deadline: Instant) -> Result<()
         match poll(&mut [PollFd::new(connection, events)], Some(&left)) {
             Ok(0) | Err(Errno::INTR) => {}
             Ok(_) => return Ok(()),
-            Err(why) => return Err(Failure::Gone(why.into())),
+            Err(_) => return Err(Failure::Closed),
         }
     }
 }

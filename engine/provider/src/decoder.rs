@@ -19,6 +19,9 @@ use crate::rsa_key::RsaKey;
 use crate::table::{Table, dispatch};
 use crate::upcalls::Stream;
 
+/// The longest file with a stub: HAProxy has the certificates in the same file.
+const FILE_BYTES_MAX: usize = 1 << 20;
+
 pub(crate) static RSA: Table<[OSSL_DISPATCH; 5]> = dispatch! {
     OSSL_FUNC_DECODER_NEWCTX = newctx;
     OSSL_FUNC_DECODER_FREECTX = handle::free::<Arc<Provider>>;
@@ -58,11 +61,10 @@ unsafe extern "C" fn decode<K: RemoteKey>(
     // SAFETY: the function takes any selection.
     let is_private = unsafe { does_selection(ptr::null_mut(), selection) } == 1;
     let slot = catch(None, || {
-        let provider = provider.filter(|_| is_private)?;
+        let provider = provider.filter(|it| is_private && it.is_healthy())?;
         // SAFETY: libcrypto's stream, for this call.
         let stream = unsafe { Stream::new(input) };
-        let file = provider.read_stream(&stream);
-        let stub = Stub::from_pem(&file).ok()??;
+        let stub = first_stub(|| provider.read_line(&stream))?;
         let key = Some(Arc::new(K::of_stub(&stub)?));
         Some(KeySlot { provider: Arc::clone(provider), key })
     });
@@ -100,6 +102,30 @@ unsafe extern "C" fn decode<K: RemoteKey>(
     accepted
 }
 
+/// Returns the first stub in the lines of a PEM file. Reads no line after it, which the program may
+/// read next. Text and other blocks before it are skipped.
+fn first_stub(mut next: impl FnMut() -> Option<Vec<u8>>) -> Option<Stub> {
+    let (mut block, mut read) = (Vec::new(), 0);
+    let mut is_whole = true;
+    while read < FILE_BYTES_MAX {
+        let line = next()?;
+        read += line.len();
+        if is_whole && line.starts_with(b"-----BEGIN ") {
+            block.clear();
+        }
+        block.extend(&line);
+        if is_whole && line.starts_with(b"-----END ") {
+            if let Ok(Some(stub)) = Stub::from_pem(&block) {
+                return Some(stub);
+            }
+            block.clear();
+        }
+        // A long line comes in parts.
+        is_whole = line.ends_with(b"\n");
+    }
+    None
+}
+
 /// Takes the object that a decoder offers.
 pub(crate) unsafe extern "C" fn load<K: KeyType>(
     reference: *const c_void,
@@ -111,4 +137,35 @@ pub(crate) unsafe extern "C" fn load<K: KeyType>(
     let place = reference.cast_mut().cast::<*mut c_void>();
     // SAFETY: the variable of `decode`, which libcrypto passes on.
     unsafe { place.replace(ptr::null_mut()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_read_up_to_the_first_stub() {
+        let key = openssl::rsa::Rsa::generate(1024).unwrap().public_key_to_der().unwrap();
+        let stub = Stub::new(key).unwrap();
+        let pem = stub.to_pem();
+        let other = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
+        let broken = pem.replace("\nMI", "\n*I");
+        let long = "a".repeat(700);
+        for before in ["", other, &broken, &long, "-----BEGIN TOLLGATE REMOTE KEY-----\n"] {
+            let before = format!("{before}\n");
+            let file = format!("{before}{pem}{other}");
+            let mut rest = file.as_bytes();
+            let found = first_stub(|| {
+                let line = rest.iter().take(255).position(|&byte| byte == b'\n');
+                let len = line.map_or(rest.len().min(255), |at| at + 1);
+                let (line, after) = rest.split_at(len);
+                rest = after;
+                (len > 0).then(|| line.to_vec())
+            });
+            assert_eq!(found.as_ref(), Some(&stub), "{before}");
+            assert_eq!(rest, other.as_bytes(), "{before}");
+        }
+        assert_eq!(first_stub(|| None), None);
+        assert_eq!(first_stub(|| Some(vec![0; 255])), None, "an endless file");
+    }
 }

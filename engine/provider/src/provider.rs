@@ -161,14 +161,19 @@ impl Provider {
         self.core.raise_with(reason, message);
     }
 
-    /// Returns the bytes of a stream of libcrypto, up to a limit.
-    pub(crate) fn read_stream(&self, stream: &Stream<'_>) -> Vec<u8> {
-        self.core.read_stream(stream)
+    /// Returns the next line of a stream of libcrypto, or the beginning of a long one.
+    pub(crate) fn read_line(&self, stream: &Stream<'_>) -> Option<Vec<u8>> {
+        self.core.read_line(stream)
     }
 
     /// Returns whether no self test has failed.
     pub(crate) fn is_healthy(&self) -> bool {
         self.healthy.load(Ordering::Relaxed)
+    }
+
+    /// Checks that no self test has failed.
+    pub(crate) fn check_health(&self) -> Result<(), Reason> {
+        if self.is_healthy() { Ok(()) } else { Err(Reason::SelfTest) }
     }
 
     /// Refuses every key from now on.

@@ -1,10 +1,9 @@
 //! Operations with keys that a signer has: `tollgate signer`, on a Unix socket of this machine.
 #![forbid(unsafe_code)]
 
-use std::io;
 use std::path::Path;
-use std::time::Instant;
 
+use rustix::io::Errno;
 use tollgate_keyless::{Operation, Ski};
 use zeroize::Zeroizing;
 
@@ -25,16 +24,13 @@ impl Provider {
         check: impl FnOnce(&[u8]) -> bool,
     ) -> Result<Zeroizing<Vec<u8>>, Failure> {
         let Some(path) = &self.settings.remote else {
-            return Err(Failure::Gone(io::Error::other("there is no setting `remote`")));
+            return Err(Failure::Gone(Errno::DESTADDRREQ));
         };
         let ask = || {
-            let deadline = Instant::now() + self.settings.remote_limit;
             let connections = &self.states.current().connections;
-            let result = connections.ask(path, (ski, operation, input), deadline);
-            if matches!(result, Err(Failure::Late)) {
-                connections.is_silent_until(Instant::now() + self.settings.remote_limit);
-            }
-            result.and_then(|result| if check(&result) { Ok(result) } else { Err(Failure::Wrong) })
+            let limit = self.settings.remote_limit;
+            let result = connections.ask(path, (ski, operation, input), limit)?;
+            if check(&result) { Ok(result) } else { Err(Failure::Wrong) }
         };
         // The stack of a job is small.
         let result = if self.running_job().is_some() { on_alt_stack(ask) } else { ask() };

@@ -88,7 +88,7 @@ impl RemoteKey for RsaKey {
     const NAME: &'static CStr = c"RSA";
 
     fn of_stub(stub: &Stub) -> Option<Self> {
-        let key = PublicKey::from_der(stub.spki()).ok()?;
+        let key = PublicKey::from_der(stub.spki()).ok().filter(|key| key.bits() >= BITS_MIN)?;
         Some(Self::Remote(Box::new(key), stub.ski()))
     }
 }
@@ -103,6 +103,15 @@ fn bits(big_endian: &[u8]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn stubs_of_short_keys_are_refused() {
+        for (bits, is_accepted) in [(512, false), (1016, false), (1024, true)] {
+            let key = openssl::rsa::Rsa::generate(bits).unwrap().public_key_to_der().unwrap();
+            let stub = Stub::new(key).unwrap();
+            assert_eq!(RsaKey::of_stub(&stub).is_some(), is_accepted, "{bits}");
+        }
+    }
 
     #[test]
     fn bits_of_numbers() {

@@ -79,9 +79,7 @@ impl Request for RsaRequest {
         if self.primes != 2 {
             return Err(Reason::NewKeyPrimes);
         }
-        if !self.provider.is_healthy() {
-            return Err(Reason::SelfTest);
-        }
+        self.provider.check_health()?;
         let mut progress_report = ProgressReport { primes: 0, go_on: true };
         let mut watch = |progress| progress_report.tell(progress, tell);
         let secure = self.bits >= SECURE.0 && self.e.len() >= SECURE.1;

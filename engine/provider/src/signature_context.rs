@@ -85,6 +85,7 @@ impl Signer for RsaSignatureContext {
 impl RsaSignatureContext {
     /// Signs on the signer, and checks the signature.
     fn sign_remotely(&self, ski: Ski, digest: &[u8]) -> Result<Zeroizing<Vec<u8>>, Reason> {
+        self.provider.check_health()?;
         self.check_length(digest)?;
         let operation = match (self.padding, self.message.md()) {
             (Padding::Pkcs1, Some(md)) => Operation::SignPkcs1v15(md).if_known(),

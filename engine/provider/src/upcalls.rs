@@ -17,7 +17,7 @@ pub(crate) struct Core {
     new_error: Option<CoreNewError>,
     set_error_debug: Option<CoreSetErrorDebug>,
     vset_error: Option<CoreVsetError>,
-    bio_read_ex: Option<BioReadEx>,
+    bio_gets: Option<BioGets>,
 }
 
 /// A stream of the core.
@@ -56,7 +56,7 @@ impl Core {
             // SAFETY: as above.
             vset_error: unsafe { find(table, &OSSL_FUNC_CORE_VSET_ERROR) },
             // SAFETY: as above.
-            bio_read_ex: unsafe { find(table, &OSSL_FUNC_BIO_READ_EX) },
+            bio_gets: unsafe { find(table, &OSSL_FUNC_BIO_GETS) },
         }
     }
 
@@ -89,23 +89,16 @@ impl Core {
         Some(unsafe { CStr::from_ptr(value) }.to_owned())
     }
 
-    /// Returns the bytes of a stream, up to a limit; none if the core cannot read it.
-    pub(crate) fn read_stream(&self, stream: &Stream<'_>) -> Vec<u8> {
-        let (mut bytes, mut piece) = (Vec::new(), [0_u8; 4096]);
-        let Some(read) = self.bio_read_ex.filter(|_| !stream.0.is_null()) else {
-            return bytes;
-        };
-        while bytes.len() < STREAM_BYTES_MAX {
-            let mut count = 0;
-            // SAFETY: the core's function, a stream of the core, and a buffer of this size.
-            let is_read =
-                unsafe { read(stream.0, piece.as_mut_ptr().cast(), piece.len(), &mut count) };
-            if is_read != 1 || count == 0 {
-                break;
-            }
-            bytes.extend(&piece[..count.min(piece.len())]);
-        }
-        bytes
+    /// Returns the next line of a stream with its end, or the beginning of a long one; `None` at the
+    /// end of the stream, or if the core cannot read it.
+    pub(crate) fn read_line(&self, stream: &Stream<'_>) -> Option<Vec<u8>> {
+        let gets = self.bio_gets.filter(|_| !stream.0.is_null())?;
+        let mut line = [0_u8; LINE_BYTES_MAX];
+        let size = c_int::try_from(line.len()).ok()?;
+        // SAFETY: the core's function, a stream of the core, and a buffer of this size.
+        let count = unsafe { gets(stream.0, line.as_mut_ptr().cast(), size) };
+        let count = usize::try_from(count).ok().filter(|&count| count != 0)?;
+        line.get(..count).map(<[u8]>::to_vec)
     }
 
     /// Adds a reason to the calling thread's error queue. Its text is in the table of reasons.
@@ -142,8 +135,8 @@ impl Core {
     }
 }
 
-/// The longest file with a stub.
-const STREAM_BYTES_MAX: usize = 1 << 20;
+/// The longest part of a line that is read at once, with a NUL. PEM has shorter lines.
+const LINE_BYTES_MAX: usize = 256;
 
 /// Returns the function of this number in a table, if the table has one.
 ///

@@ -14,4 +14,5 @@ mod generation;
 mod keys;
 mod parameters;
 mod signatures;
+mod stubs;
 mod threads;

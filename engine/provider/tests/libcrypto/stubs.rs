@@ -1,0 +1,37 @@
+//! Stubs of keys that a signer has.
+
+use core::ffi::c_int;
+use core::ptr;
+
+use tollgate_keyless::Stub;
+
+use crate::host::libcrypto;
+use crate::host::{DEFAULT, Host, Key, PREFER, errors, pem};
+
+/// The decoder reads a stub and no more, so the program can read on.
+#[test]
+fn a_key_after_a_stub_is_read_next() {
+    let host = Host::configured("remote = unix:/nowhere/signer.sock");
+    let private = openssl::pkey::PKey::private_key_from_pem(pem("rsa-2048.pem").as_bytes());
+    let stub = Stub::new(private.unwrap().public_key_to_der().unwrap()).unwrap();
+    let file = [stub.to_pem(), pem("rsa-1024.pem")].concat();
+    let len = c_int::try_from(file.len()).unwrap();
+    // SAFETY: a buffer that outlives the BIO.
+    let bio = unsafe { libcrypto::BIO_new_mem_buf(file.as_ptr().cast(), len) };
+    let [first, second] = [(); 2].map(|()| {
+        let (read, null) = (libcrypto::PEM_read_bio_PrivateKey_ex, ptr::null_mut());
+        // SAFETY: a BIO, a context, a string; the other arguments may be null.
+        let key = unsafe { read(bio, null, None, ptr::null_mut(), host.context, PREFER.as_ptr()) };
+        assert!(!key.is_null(), "{}", errors());
+        Key(key)
+    });
+    // SAFETY: freed once.
+    unsafe { libcrypto::BIO_free(bio) };
+    let sign = |key: &Key| host.sign(key, PREFER, c"SHA256", &[], b"a message");
+    let (failures, result) = host.counted("remote-failures", || sign(&first));
+    let error = result.unwrap_err();
+    assert!(failures == 1 && error.contains("signer did not complete"), "{error}");
+    let (ours, signature) = host.counted("signatures", || sign(&second).unwrap());
+    assert_eq!((ours, signature.len()), (1, 128));
+    assert_eq!(host.verify(&second, DEFAULT, c"SHA256", &[], b"a message", &signature), Ok(()));
+}
