@@ -91,7 +91,7 @@ fn speed_writes_every_figure_and_prints_the_table() {
         ("ecdh-p256/generate", &["", "batch=8&"]),
         ("ecdh-p256/agree", &["", "batch=8&"]),
         ("ecdsa-p256/sign", &["", "batch=8&"]),
-        ("ecdsa-p256/verify", &[""]),
+        ("ecdsa-p256/verify", &["", "batch=8&"]),
         ("ed25519/sign", &[]), // only the libraries have it
         ("ed25519/verify", &[]),
     ];
