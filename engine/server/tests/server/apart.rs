@@ -10,7 +10,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, kill_process, prlimit};
 use tollgate_server::{Config, Notify, Server};
 
-use crate::rig::{Folder, TIMEOUT, certify, keys};
+use crate::rig::{Folder, TIMEOUT, certify, eventually, keys};
 
 /// The file of settings, for the test that is the server.
 const SETTINGS: &str = "TOLLGATE_TEST_SETTINGS";
@@ -81,7 +81,23 @@ impl Apart {
         prlimit(Some(Pid::from_child(&self.child)), resource, limit).unwrap();
     }
 
-    pub(crate) fn signal(&self, signal: Signal) {
+    /// Stops the process of the server until it goes on.
+    pub(crate) fn pause(&self) {
+        self.signal(Signal::STOP);
+        eventually("all threads are stopped", || {
+            let threads = fs::read_dir(format!("/proc/{}/task", self.id())).unwrap();
+            threads.into_iter().all(|thread| {
+                let status = fs::read_to_string(thread.unwrap().path().join("status")).unwrap();
+                status.contains("State:\tT")
+            })
+        });
+    }
+
+    pub(crate) fn go_on(&self) {
+        self.signal(Signal::CONT);
+    }
+
+    fn signal(&self, signal: Signal) {
         kill_process(Pid::from_child(&self.child), signal).unwrap();
     }
 

@@ -56,17 +56,20 @@ fn a_stop_under_load_loses_no_line_and_answers_nothing_twice() {
 #[test]
 fn a_client_that_has_closed_before_its_handshake_costs_no_signature() {
     let server = Apart::start_with("workers = 1\nengine = \"tollgate\"", "", &[]);
-    server.signal(Signal::STOP);
+    server.pause();
+    let signature_algorithms = [0, 13, 0, 4, 0, 2, 4, 1]; // rsa_pkcs1_sha256
+    let hello = client_hello(&[[0xc0, 0x2f]], &signature_algorithms);
     for _ in 0..20 {
-        tcp(server.address).write_all(&client_hello(&[[0xc0, 0x2f]], &[])).unwrap();
+        tcp(server.address).write_all(&hello).unwrap();
     }
-    server.signal(Signal::CONT);
+    server.go_on();
     drop(connect(server.address));
     let (ended, folder) = server.stop();
     assert_eq!(ended.signatures, 1);
     let log = Log::of(&folder);
-    let reasons = log.handshakes().into_iter().filter_map(|line| line.reason.as_deref());
-    assert_eq!(reasons.filter(|&reason| reason == "closed").count(), 20);
+    let reasons: Vec<_> =
+        log.handshakes().into_iter().filter_map(|line| line.reason.as_deref()).collect();
+    assert_eq!(reasons, ["closed"; 20]);
 }
 
 /// The limit of the stop is shorter than the responses take.
