@@ -9,12 +9,12 @@ use tollgate_stock_servers::Product;
 
 use crate::rig::{becomes, confirmed, counted, load, plan, settle, start, with_provider};
 
-/// A file system of two pages, enough to replace one file; unmounted when dropped.
+/// A file system of four pages, enough to replace one file of two; unmounted when dropped.
 struct Small(PathBuf);
 
 impl Small {
     fn mount(at: &Path) -> Option<Self> {
-        let options = ["-t", "tmpfs", "-o", "size=8k,mode=1777", "tmpfs"];
+        let options = ["-t", "tmpfs", "-o", "size=16k,mode=1777", "tmpfs"];
         let mounted = Command::new("mount").args(options).arg(at).output().ok()?;
         if mounted.status.success() {
             return Some(Self(at.to_owned()));
@@ -39,7 +39,7 @@ fn a_full_disk_does_not_disturb_handshakes() {
         let metrics = running.metrics();
         let Some(_small) = Small::mount(&metrics) else { return };
         let filler = metrics.join("filler");
-        fs::write(&filler, [0; 8192]).unwrap();
+        fs::write(&filler, [0; 16384]).unwrap();
         let mut handshakes = confirmed(&load(&running, &plan(Protocol::Tls13, 1500)));
         let files = fs::read_dir(&metrics).unwrap().map(|entry| entry.unwrap().path());
         assert!(files.eq([filler.clone()]), "{running:?}");
