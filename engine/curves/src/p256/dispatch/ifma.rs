@@ -270,7 +270,7 @@ mod tests {
             return;
         };
         let key = SecretKey::from_bytes(&[1; 32]).expect("below n");
-        let digests: [[u8; 32]; LANES] = core::array::from_fn(|l| [l as u8 + 1; 32]);
+        let digests: [[u8; 32]; LANES] = [1, 2, 3, 4, 5, 6, 7, 8].map(|byte| [byte; 32]);
         let drafts = || {
             let mut drafts = digests.each_ref().map(|digest| {
                 let nonce = Nonce::Deterministic;
