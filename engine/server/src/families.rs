@@ -61,27 +61,22 @@ impl Families<'_, '_> {
         &mut self,
         name: &str,
         help: &str,
-        label: &str,
+        label: &'a str,
         values: impl IntoIterator<Item = (&'a str, u64)>,
     ) -> fmt::Result {
-        let mut family = self.0.encode_descriptor(name, help, None, MetricType::Counter)?;
-        for (word, value) in values {
-            let labels = [(label, word)];
-            ConstCounter::new(value).encode(family.encode_family(&labels)?)?;
-        }
-        Ok(())
+        self.rows(name, help, values.into_iter().map(|(word, value)| ([(label, word)], value)))
     }
 
-    /// Writes counters with two labels each.
+    /// Writes counters with labels and their values.
     ///
     /// # Errors
     ///
     /// Those of the encoder.
-    pub fn rows<'a>(
+    pub fn rows<'a, const LABELS: usize>(
         &mut self,
         name: &str,
         help: &str,
-        rows: impl IntoIterator<Item = ([(&'a str, &'a str); 2], u64)>,
+        rows: impl IntoIterator<Item = ([(&'a str, &'a str); LABELS], u64)>,
     ) -> fmt::Result {
         let mut family = self.0.encode_descriptor(name, help, None, MetricType::Counter)?;
         for (labels, value) in rows {
