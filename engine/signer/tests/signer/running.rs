@@ -42,7 +42,7 @@ fn the_audit_log_has_each_operation_and_no_payload() {
     assert_eq!(rig.audit().lines().count(), 1);
 }
 
-/// What cannot be logged is not released.
+/// No result leaves that is not in the log.
 #[test]
 fn operations_that_cannot_be_logged_are_refused() {
     let folder = crate::rig::Folder::new();
