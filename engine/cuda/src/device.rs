@@ -1,0 +1,163 @@
+//! Devices that run the kernels: a GPU through its driver, and in tests an emulation.
+
+use core::fmt;
+use core::time::Duration;
+
+use crate::layout::Size;
+
+/// A device with the kernels of `device/kernels.cu`. Everything runs in the order of the calls. Only
+/// [`read`](Self::read) waits for the device, and only until its limit. After a failure, a device is
+/// not used again.
+pub trait Device: Send {
+    /// Returns the display name, such as `NVIDIA H200`.
+    fn name(&self) -> &str;
+
+    /// Returns the number of operations that fill the device.
+    fn fill(&self, size: Size) -> usize;
+
+    /// Allocates memory and clears it.
+    ///
+    /// # Errors
+    ///
+    /// The device failed.
+    fn allocate(&mut self, bytes: usize) -> Result<Memory, Failure>;
+
+    /// Copies bytes to the device.
+    ///
+    /// # Errors
+    ///
+    /// The device failed.
+    fn write(&mut self, to: Memory, offset: usize, bytes: &[u8]) -> Result<(), Failure>;
+
+    /// Waits until everything before has run, and copies bytes from the device.
+    ///
+    /// # Errors
+    ///
+    /// The device failed, or did not end within `limit`.
+    fn read(
+        &mut self,
+        from: Memory,
+        offset: usize,
+        into: &mut [u8],
+        limit: Duration,
+    ) -> Result<(), Failure>;
+
+    /// Overwrites memory with zeros.
+    ///
+    /// # Errors
+    ///
+    /// The device failed.
+    fn clear(&mut self, memory: Memory) -> Result<(), Failure>;
+
+    /// Runs a kernel.
+    ///
+    /// # Errors
+    ///
+    /// The device failed.
+    fn launch(&mut self, kernel: Kernel, size: Size, batch: &Batch) -> Result<(), Failure>;
+
+    /// Notes when everything before has run.
+    ///
+    /// # Errors
+    ///
+    /// The device failed.
+    fn mark(&mut self, mark: Mark) -> Result<(), Failure>;
+
+    /// Returns the time between two marks that have passed.
+    ///
+    /// # Errors
+    ///
+    /// The device failed.
+    fn between(&mut self, from: Mark, to: Mark) -> Result<Duration, Failure>;
+}
+
+/// Memory of a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Memory(pub u64);
+
+/// A kernel; `device/private.h` describes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kernel {
+    /// Multiplies inputs by the first numbers of their blinding pairs.
+    Blind,
+    /// Exponentiates modulo the primes.
+    Power,
+    /// Recombines, unblinds and checks.
+    Finish,
+    /// Makes blinding pairs.
+    MakePair,
+}
+
+impl Kernel {
+    /// Returns the first part of the name in `device/kernels.cu`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Blind => "blind",
+            Self::Power => "power",
+            Self::Finish => "finish",
+            Self::MakePair => "make_pair",
+        }
+    }
+}
+
+/// The argument of a kernel: `Batch` of `device/layout.h`.
+#[derive(Clone, Copy, Debug)]
+pub struct Batch {
+    /// Keys, pairs, jobs, input, base, halves, output and status.
+    pub memories: [Memory; 8],
+    /// The number of jobs.
+    pub count: u32,
+    /// The exponent of [`Kernel::Power`]: 0 is the private one, 1 that of an inversion.
+    pub exponent: u32,
+}
+
+/// The steps of a batch that are timed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mark {
+    /// Nothing has run.
+    Begin,
+    /// Operands are on the device.
+    Loaded,
+    /// The results are in the device's memory.
+    Executed,
+    /// The results are in the host's memory.
+    Stored,
+}
+
+/// A device failed. Its batches run on the processor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// A call of the driver failed.
+    Call {
+        /// The call, such as `cuLaunchKernel`.
+        call: &'static str,
+        /// The driver's word for the error.
+        why: String,
+    },
+    /// The system has no random bytes for blinding.
+    Random,
+    /// The device did not end in time.
+    Timeout(Duration),
+}
+
+impl core::error::Error for Failure {}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Call { call, why } => write!(
+                f,
+                "the GPU failed: {call} returned {why}; look for Xid in the kernel's log, then restart \
+                 this program"
+            ),
+            Self::Random => f.write_str("the system has no random bytes: try again later"),
+            Self::Timeout(limit) => write!(
+                f,
+                "the GPU did not end a batch within {} ms: look for Xid in the kernel's log and for \
+                 other programs on the GPU, then restart this program",
+                limit.as_millis()
+            ),
+        }
+    }
+}

@@ -1,0 +1,18 @@
+//! The offload unit: RSA private operations in batches on an NVIDIA GPU, behind the queue.
+//!
+//! * [`Operations`] runs batches on a [`Device`]: keys and blinding pairs stay there, operands and
+//!   results are copied. A result leaves the device only if its check with e passed.
+//! * The code of the device is in `device/`. The same source is compiled for GPUs and, by the tests,
+//!   for an emulation that steps the lanes of a group one after the other.
+//!
+//! This crate is internal: its versions promise nothing.
+#![forbid(unsafe_code)]
+
+mod device;
+mod keys;
+mod layout;
+mod operations;
+
+pub use device::{Batch, Device, Failure, Kernel, Mark, Memory};
+pub use layout::{FAILED, JOB_BYTES, PASSED, Size};
+pub use operations::{Done, Operation, Operations};

@@ -1,0 +1,299 @@
+//! Batches of private operations on a device: copies operands, launches the kernels, and reads the
+//! results that passed their check.
+
+use core::time::Duration;
+use std::sync::Arc;
+use std::time::Instant;
+
+use rustix::time::{ClockId, clock_gettime};
+use tollgate_rsa::PrivateKey;
+use zeroize::{Zeroize as _, Zeroizing};
+
+use crate::device::{Batch, Device, Failure, Kernel, Mark, Memory};
+use crate::keys::Keys;
+use crate::layout::{JOB_BYTES, PASSED, Secret, Size, key_record};
+
+/// A device with its keys, blinding pairs and memory.
+pub struct Operations {
+    device: Box<dyn Device>,
+    of_size: [Option<OfSize>; Size::ALL.len()],
+    /// Operations in a batch, at most.
+    width_max: usize,
+}
+
+/// An operation: c becomes c^d mod n in place.
+#[derive(Debug)]
+pub struct Operation<'a> {
+    /// The key.
+    pub key: &'a Arc<PrivateKey>,
+    /// A number below n, big-endian, of the key's size. Unchanged unless the operation passes.
+    pub number: &'a mut [u8],
+    /// `true` if `number` holds a result that passed its check on the device.
+    pub passed: bool,
+}
+
+/// The times of a batch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Done {
+    /// Operations in the batch.
+    pub operations: usize,
+    /// Copying operands to the device.
+    pub load: Duration,
+    /// Running the kernels.
+    pub execute: Duration,
+    /// Copying results to the host.
+    pub store: Duration,
+    /// Everything else: preparing the batch, noticing its end and handing out results.
+    pub notify: Duration,
+    /// CPU time of the thread that ran the batch.
+    pub cpu: Duration,
+}
+
+/// The memory of one size of key.
+struct OfSize {
+    size: Size,
+    keys: Keys,
+    memories: [Memory; 8],
+}
+
+/// Places in the argument of a kernel; that of the pairs is 1.
+const KEYS: usize = 0;
+const JOBS: usize = 2;
+const INPUT: usize = 3;
+const BASE: usize = 4;
+const HALVES: usize = 5;
+const OUTPUT: usize = 6;
+const STATUS: usize = 7;
+
+/// Exponents of [`Kernel::Power`].
+const PRIVATE: u32 = 0;
+const INVERSE: u32 = 1;
+
+impl core::fmt::Debug for Operations {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Operations").field("device", &self.device.name()).finish_non_exhaustive()
+    }
+}
+
+impl Operations {
+    /// Uses a device, with at most `width_max` operations in a batch.
+    #[must_use]
+    pub fn new(device: Box<dyn Device>, width_max: usize) -> Self {
+        Self { device, of_size: Default::default(), width_max: width_max.max(1) }
+    }
+
+    /// Returns the device's name.
+    #[must_use]
+    pub fn device_name(&self) -> &str {
+        self.device.name()
+    }
+
+    /// Returns the maximum number of operations in a batch.
+    #[must_use]
+    pub fn width(&self, size: Size) -> usize {
+        self.device.fill(size).clamp(1, self.width_max)
+    }
+
+    /// Runs operations with keys of this size, at most [`width`](Self::width), and returns their
+    /// times. An operation that did not pass keeps its number.
+    ///
+    /// # Errors
+    ///
+    /// The device failed, or did not end within `limit`. No number has changed. The device must not
+    /// be used again.
+    ///
+    /// # Panics
+    ///
+    /// If a key has another size, or there are too many operations.
+    pub fn run(
+        &mut self,
+        size: Size,
+        operations: &mut [Operation<'_>],
+        limit: Duration,
+    ) -> Result<Done, Failure> {
+        let width = self.width(size);
+        assert!((1..=width).contains(&operations.len()), "1 to {width} operations");
+        let (begin, cpu) = (Instant::now(), thread_cpu_time());
+        let device = &mut *self.device;
+        let slot = &mut self.of_size[size.index()];
+        let own = match slot {
+            Some(own) => own,
+            None => slot.insert(OfSize::new(device, size, width)?),
+        };
+        device.mark(Mark::Begin)?;
+        let pairs = own.load(device, operations)?;
+        device.mark(Mark::Loaded)?;
+        let batch = own.batch(operations.len(), PRIVATE);
+        for kernel in [Kernel::Blind, Kernel::Power, Kernel::Finish] {
+            device.launch(kernel, size, &batch)?;
+        }
+        device.mark(Mark::Executed)?;
+        let mut numbers: Secret = Zeroizing::new(vec![0; size.bytes() * operations.len()]);
+        let mut statuses = vec![0; 4 * operations.len()];
+        device.read(own.memories[OUTPUT], 0, &mut numbers, limit)?;
+        device.read(own.memories[STATUS], 0, &mut statuses, limit)?;
+        device.mark(Mark::Stored)?;
+        own.clear(device)?;
+        let results = numbers.chunks_exact_mut(size.bytes()).zip(statuses.as_chunks().0);
+        for ((operation, pair), (number, status)) in operations.iter_mut().zip(pairs).zip(results) {
+            operation.passed = u32::from_le_bytes(*status) == PASSED;
+            own.keys.give_pair(pair, operation.passed);
+            if operation.passed {
+                number.reverse();
+                operation.number.copy_from_slice(number);
+            }
+        }
+        // Waits for the clearing too, so no batch ends with secrets on the device.
+        device.read(own.memories[STATUS], 0, &mut statuses, limit)?;
+        let load = device.between(Mark::Begin, Mark::Loaded)?;
+        let execute = device.between(Mark::Loaded, Mark::Executed)?;
+        let store = device.between(Mark::Executed, Mark::Stored)?;
+        Ok(Done {
+            operations: operations.len(),
+            load,
+            execute,
+            store,
+            notify: begin.elapsed().saturating_sub(load + execute + store),
+            cpu: thread_cpu_time().saturating_sub(cpu),
+        })
+    }
+}
+
+impl Drop for Operations {
+    /// Overwrites keys and pairs on the device. A device that failed may not do it.
+    fn drop(&mut self) {
+        for own in self.of_size.iter().flatten() {
+            for memory in own.memories {
+                if self.device.clear(memory).is_err() {
+                    return;
+                }
+            }
+            let waited = self.device.read(own.memories[STATUS], 0, &mut [0; 4], WIPE_LIMIT);
+            if waited.is_err() {
+                return;
+            }
+        }
+    }
+}
+
+/// Limit of the wait for the last clearing.
+const WIPE_LIMIT: Duration = Duration::from_secs(1);
+
+impl OfSize {
+    fn new(device: &mut dyn Device, size: Size, width: usize) -> Result<Self, Failure> {
+        let mut memories = [Memory(0); 8];
+        let bytes = [
+            size.key_bytes(),
+            size.pair_bytes(),
+            JOB_BYTES,
+            size.bytes(),
+            size.bytes(),
+            size.bytes(),
+            size.bytes(),
+            4,
+        ];
+        for (memory, bytes) in memories.iter_mut().zip(bytes) {
+            *memory = device.allocate(width * bytes)?;
+        }
+        Ok(Self { size, keys: Keys::new(width), memories })
+    }
+
+    fn batch(&self, count: usize, exponent: u32) -> Batch {
+        let count = u32::try_from(count).expect("a batch has fewer operations");
+        Batch { memories: self.memories, count, exponent }
+    }
+
+    /// Copies new keys, jobs and inputs to the device, and lets it make the pairs that are missing.
+    /// Returns the pair of each operation.
+    fn load(
+        &mut self,
+        device: &mut dyn Device,
+        operations: &[Operation<'_>],
+    ) -> Result<Vec<usize>, Failure> {
+        let (size, key_bytes) = (self.size, self.size.key_bytes());
+        for place in self.keys.begin() {
+            device.write(self.memories[KEYS], place * key_bytes, &vec![0; key_bytes])?;
+        }
+        let mut jobs = Vec::with_capacity(operations.len());
+        let mut fresh = Vec::new();
+        let mut inputs = Vec::with_capacity(operations.len() * size.bytes());
+        let mut randoms: Secret = Zeroizing::default();
+        // Places first: taking a pair must not see a key of a later operation evicted.
+        let mut places = Vec::with_capacity(operations.len());
+        for operation in operations {
+            assert_eq!(Size::of_key(operation.key), Some(size), "the key has the batch's size");
+            let placed = self.keys.place(operation.key);
+            if placed.is_new {
+                let record = key_record(size, operation.key);
+                device.write(self.memories[KEYS], placed.place * key_bytes, &record)?;
+            }
+            places.push(placed.place);
+            inputs.extend(operation.number.iter().rev());
+        }
+        for (operation, &place) in operations.iter().zip(&places) {
+            let (pair, is_new) = self.keys.take_pair(place);
+            jobs.push((place, pair));
+            if is_new {
+                fresh.push((place, pair));
+                let random = random_below(&operation.key.public().modulus())?;
+                randoms.extend(random.iter().rev());
+            }
+        }
+        if !fresh.is_empty() {
+            self.make_pairs(device, &fresh, &randoms)?;
+        }
+        device.write(self.memories[JOBS], 0, &job_bytes(&jobs))?;
+        device.write(self.memories[INPUT], 0, &inputs)?;
+        inputs.zeroize();
+        Ok(jobs.into_iter().map(|(_, pair)| pair).collect())
+    }
+
+    /// Makes blinding pairs. A pair that could not be made is zero, and its operation fails.
+    fn make_pairs(
+        &self,
+        device: &mut dyn Device,
+        pairs: &[(usize, usize)],
+        randoms: &[u8],
+    ) -> Result<(), Failure> {
+        device.write(self.memories[JOBS], 0, &job_bytes(pairs))?;
+        device.write(self.memories[BASE], 0, randoms)?;
+        let batch = self.batch(pairs.len(), INVERSE);
+        device.launch(Kernel::Power, self.size, &batch)?;
+        device.launch(Kernel::MakePair, self.size, &batch)?;
+        // The statuses of the operations begin as zero.
+        device.clear(self.memories[STATUS])
+    }
+
+    /// Overwrites everything but keys and pairs.
+    fn clear(&self, device: &mut dyn Device) -> Result<(), Failure> {
+        [INPUT, BASE, HALVES, OUTPUT, STATUS]
+            .into_iter()
+            .try_for_each(|memory| device.clear(self.memories[memory]))
+    }
+}
+
+fn job_bytes(jobs: &[(usize, usize)]) -> Vec<u8> {
+    let word = |place: usize| u32::try_from(place).expect("few places").to_le_bytes();
+    jobs.iter().flat_map(|&(key, pair)| [word(key), word(pair)]).flatten().collect()
+}
+
+/// Returns a random number below n, both big-endian.
+fn random_below(n: &[u8]) -> Result<Secret, Failure> {
+    let mut random: Secret = Zeroizing::new(vec![0; n.len()]);
+    loop {
+        getrandom::fill(&mut random).map_err(|_| Failure::Random)?;
+        let borrow = random.iter().zip(n).rev().fold(0, |borrow, (r, n)| {
+            u16::from(*r).wrapping_sub(u16::from(*n)).wrapping_sub(borrow) >> 15
+        });
+        // A rejected number says nothing about the accepted one.
+        if borrow == 1 {
+            return Ok(random);
+        }
+    }
+}
+
+fn thread_cpu_time() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    let part = |x: i64| u64::try_from(x).unwrap_or(0);
+    Duration::from_secs(part(time.tv_sec)) + Duration::from_nanos(part(time.tv_nsec))
+}

@@ -1,0 +1,187 @@
+//! Whole operations against those of the engine, and what remains on the device.
+
+use core::time::Duration;
+use std::sync::Arc;
+
+use num_bigint::BigUint;
+use tollgate_cuda::{Device as _, Memory, Operation, Operations, Size};
+use tollgate_rsa::{PrivateKey, Workspace};
+
+use crate::emulator::{Emulator, LONG};
+use crate::rounds;
+
+pub(crate) fn key(size: Size) -> Arc<PrivateKey> {
+    let pem = match size {
+        Size::Rsa1024 => include_str!("../../../../vectors/keys/rsa-1024.pem"),
+        Size::Rsa2048 => include_str!("../../../../vectors/keys/rsa-2048.pem"),
+        Size::Rsa3072 => include_str!("../../../../vectors/keys/rsa-3072.pem"),
+        Size::Rsa4096 => include_str!("../../../../vectors/keys/rsa-4096.pem"),
+    };
+    Arc::new(PrivateKey::from_pem(pem).unwrap())
+}
+
+/// Runs one operation for each number; returns whether it passed.
+pub(crate) fn run(
+    operations: &mut Operations,
+    size: Size,
+    jobs: &mut [(Arc<PrivateKey>, Vec<u8>)],
+) -> Vec<bool> {
+    let mut batch: Vec<Operation<'_>> =
+        jobs.iter_mut().map(|(key, number)| Operation { key, number, passed: false }).collect();
+    operations.run(size, &mut batch, LONG).unwrap();
+    batch.iter().map(|operation| operation.passed).collect()
+}
+
+/// Returns c^d mod n of the engine's own lanes and limbs.
+pub(crate) fn expected(key: &PrivateKey, c: &[u8]) -> Vec<u8> {
+    let mut number = c.to_vec();
+    key.private(&mut Workspace::new().unwrap(), &mut number).unwrap();
+    number
+}
+
+fn random_below_n(key: &PrivateKey, rng: &mut fastrand::Rng) -> Vec<u8> {
+    let n = key.public().modulus();
+    let mut c = vec![0; n.len()];
+    while {
+        rng.fill(&mut c);
+        c >= n
+    } {}
+    c
+}
+
+/// Returns 0, 1, n - 1, p, q and random numbers.
+fn inputs(key: &PrivateKey, rng: &mut fastrand::Rng, count: usize) -> Vec<Vec<u8>> {
+    let (size, parts) = (key.size(), key.to_parts());
+    let mut one = vec![0; size];
+    one[size - 1] = 1;
+    let mut most = key.public().modulus();
+    most[size - 1] -= 1; // n is odd
+    let padded = |p: &[u8]| [&vec![0; size - p.len()], p].concat();
+    let mut all = vec![vec![0; size], one, most, padded(&parts.p), padded(&parts.q)];
+    all.extend((0..count).map(|_| random_below_n(key, rng)));
+    all
+}
+
+#[test]
+fn the_structures_of_host_and_device_have_the_same_sizes() {
+    let mut emulator = Emulator::start();
+    for size in Size::ALL {
+        let bits = u32::try_from(size.bits()).unwrap();
+        let sizes = emulator.ask(b's', &[&[bits]], 2);
+        let expected = [size.key_bytes(), size.pair_bytes()].map(|x| u32::try_from(x).unwrap());
+        assert_eq!(sizes, expected);
+        assert_eq!(size.lanes() * size.words() * 64, size.bits());
+    }
+}
+
+#[test]
+fn results_equal_those_of_the_engine() {
+    let mut rng = fastrand::Rng::with_seed(32);
+    for (size, count) in Size::ALL.into_iter().zip([20, 6, 2, 1]) {
+        let key = key(size);
+        let numbers = inputs(&key, &mut rng, rounds(count, 50 * count));
+        let mut operations = Operations::new(Box::new(Emulator::start().with_fill(4)), 4);
+        // Batches of 1, 2, 3 and 4, so that pairs are new, used, and of several operations.
+        let mut rest = &numbers[..];
+        for fill in (1..=4).cycle() {
+            let (now, later) = rest.split_at(fill.min(rest.len()));
+            if now.is_empty() {
+                break;
+            }
+            rest = later;
+            let mut jobs: Vec<_> = now.iter().map(|c| (Arc::clone(&key), c.clone())).collect();
+            assert_eq!(run(&mut operations, size, &mut jobs), vec![true; now.len()]);
+            for ((_, result), c) in jobs.iter().zip(now) {
+                assert_eq!(*result, expected(&key, c), "{} bits", size.bits());
+            }
+        }
+    }
+}
+
+/// Returns the key of a size with its primes exchanged.
+fn exchanged(size: Size) -> Arc<PrivateKey> {
+    let mut parts = key(size).to_parts();
+    core::mem::swap(&mut parts.p, &mut parts.q);
+    core::mem::swap(&mut parts.d_p, &mut parts.d_q);
+    let [p, q] = [&parts.p, &parts.q].map(|prime| BigUint::from_bytes_be(prime));
+    *parts.q_inv = q.modinv(&p).unwrap().to_bytes_be();
+    Arc::new(PrivateKey::from_parts(&parts).unwrap())
+}
+
+/// Of the two keys of each size, one has p > q and one p < q.
+#[test]
+fn keys_of_one_size_share_a_batch() {
+    let mut rng = fastrand::Rng::with_seed(33);
+    for size in [Size::Rsa1024, Size::Rsa2048] {
+        let keys = [key(size), exchanged(size), key(size), exchanged(size)];
+        // Fewer places than keys: keys are evicted and copied again.
+        let mut operations = Operations::new(Box::new(Emulator::start().with_fill(3)), 3);
+        for round in 0..4 {
+            let chosen = (0..3).map(|i| &keys[(round * 2 + i) % keys.len()]);
+            let mut jobs: Vec<_> =
+                chosen.map(|key| (Arc::clone(key), random_below_n(key, &mut rng))).collect();
+            let before = jobs.clone();
+            assert_eq!(run(&mut operations, size, &mut jobs), [true; 3]);
+            for ((key, c), (_, result)) in before.iter().zip(&jobs) {
+                assert_eq!(*result, expected(key, c));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_blinding_pair_is_replaced_after_its_last_use() {
+    let mut rng = fastrand::Rng::with_seed(34);
+    let key = key(Size::Rsa1024);
+    let mut operations = Operations::new(Box::new(Emulator::start()), 1);
+    for _ in 0..130 {
+        let c = random_below_n(&key, &mut rng);
+        let mut jobs = [(Arc::clone(&key), c.clone())];
+        assert_eq!(run(&mut operations, Size::Rsa1024, &mut jobs), [true]);
+        assert_eq!(jobs[0].1, expected(&key, &c));
+    }
+}
+
+#[test]
+fn times_add_up() {
+    let key = key(Size::Rsa1024);
+    let mut operations = Operations::new(Box::new(Emulator::start()), 4);
+    let mut numbers = vec![vec![7; key.size()]; 4];
+    let mut batch: Vec<_> =
+        numbers.iter_mut().map(|number| Operation { key: &key, number, passed: false }).collect();
+    let begin = std::time::Instant::now();
+    let done = operations.run(Size::Rsa1024, &mut batch, LONG).unwrap();
+    assert_eq!(done.operations, 4);
+    assert!(done.execute > Duration::ZERO && done.notify > Duration::ZERO);
+    assert!(done.load + done.execute + done.store + done.notify <= begin.elapsed());
+    assert!(done.cpu <= begin.elapsed());
+}
+
+/// Looks at the memory of the device, whose first eight areas are those of the first size.
+#[test]
+fn no_secret_remains_but_keys_and_pairs_in_use() {
+    let size = Size::Rsa1024;
+    let shared = crate::shared::Shared::new(Emulator::start());
+    let mut operations = Operations::new(Box::new(shared.clone()), 4);
+    let dropped = key(size);
+    let mut jobs = vec![(Arc::clone(&dropped), vec![7; size.bytes()]); 4];
+    assert_eq!(run(&mut operations, size, &mut jobs), [true; 4]);
+    let is_clear = |memory: u64, bytes: usize| {
+        let mut found = vec![1; bytes];
+        shared.with(|device| device.read(Memory(memory), 0, &mut found, LONG)).unwrap();
+        found.iter().all(|&byte| byte == 0)
+    };
+    let (keys, pairs, numbers) = (4 * size.key_bytes(), 4 * size.pair_bytes(), 4 * size.bytes());
+    for memory in 3..7 {
+        assert!(is_clear(memory, numbers), "memory {memory}");
+    }
+    assert!(!is_clear(0, keys) && !is_clear(1, pairs), "they serve the next batch");
+    // A dropped key is overwritten by the next batch.
+    drop((jobs, dropped));
+    assert_eq!(run(&mut operations, size, &mut [(key(size), vec![7; size.bytes()])]), [true]);
+    let mut first = vec![1; 2 * size.key_bytes()];
+    shared.with(|device| device.read(Memory(0), 0, &mut first, LONG)).unwrap();
+    assert!(first[size.key_bytes()..].iter().all(|&byte| byte == 0), "one key is left");
+    drop(operations);
+    assert!(is_clear(0, keys) && is_clear(1, pairs));
+}
