@@ -224,9 +224,11 @@ impl AsymCipherContext {
         done
     }
 
-    /// Decrypts on the signer, which rejects implicitly: its answer has a valid padding always.
+    /// Decrypts on the signer, which rejects implicitly: its answer has a valid padding always. Other
+    /// servers of the protocol answer with any block, with the message alone, or with a refusal; for
+    /// TLS all of them give a premaster.
     fn decrypt_remotely(
-        &self,
+        &mut self,
         ski: Ski,
         ciphertext: &[u8],
         output: &mut Output,
@@ -238,14 +240,16 @@ impl AsymCipherContext {
             Padding::Oaep | Padding::Raw => return Err(Reason::RemoteUnsupported),
         };
         let substitute = premaster::substitute()?;
-        let has_size = |em: &[u8]| em.len() == ciphertext.len();
-        let em = self.provider.remote(ski, Operation::Decrypt, ciphertext, has_size);
+        let size = ciphertext.len();
+        let has_size = |_: &RsaKey, it: &[u8]| it.len() == size || versions.is_some();
+        let request = (ski, Operation::Decrypt, ciphertext);
+        let em = self.provider.remote(&mut self.key, request, has_size);
         match (em, versions) {
             (Ok(em), None) => output.write(eme_pkcs1v15::decode(&em)?),
             (Ok(em), Some(versions)) => {
-                output.write(&*premaster::decode(&em, versions, substitute))
+                output.write(&*premaster::decode(&with_padding(em, size), versions, substitute))
             }
-            // For TLS a number that is not below the modulus must look like any other invalid one.
+            // So does a server that found the padding not valid, or the number not below the modulus.
             (Err(Failure::Refused(ErrorCode::Crypto)), Some(_)) => output.write(&*substitute),
             (Err(why), _) => Err(self.provider.raise_remote(&why)),
         }
@@ -280,6 +284,20 @@ impl Oaep {
     fn hashes(&self) -> (Hash, Hash) {
         (self.hash, self.mgf1.unwrap_or(self.hash))
     }
+}
+
+/// Returns a decrypted block of this size. A server may have removed its padding: it gets another one,
+/// which is valid if there is room for it.
+fn with_padding(em: Zeroizing<Vec<u8>>, size: usize) -> Zeroizing<Vec<u8>> {
+    // The shortest padding: 00 02, eight bytes, 00.
+    let Some(end) = size.checked_sub(em.len()).filter(|&end| end >= 11) else {
+        return em;
+    };
+    let mut padded = Zeroizing::new(vec![0xff; size]);
+    padded[..2].copy_from_slice(&[0, 2]);
+    padded[end - 1] = 0;
+    padded[end..].copy_from_slice(&em);
+    padded
 }
 
 /// Returns the hash function of OAEP or of its MGF1. MDC-2 is not allowed, because its DES reads

@@ -1,8 +1,9 @@
 //! The connections of a process to its signer, on a Unix socket.
 //!
-//! A thread that has an operation takes a connection of its process, or opens one. It sends the
-//! request and waits for the answer, up to a limit. A child that was forked has connections of its
-//! own.
+//! A request takes a connection of its process, or opens one, and has it for itself until the answer
+//! has come: so an answer wakes one job, and a request that is given up takes its connection with it. A
+//! thread waits for its answer, up to a limit; a job of libcrypto is paused ([`crate::watch`]). A child
+//! that was forked has connections of its own.
 //!
 //! If the signer does not answer in time, there is a silence: operations fail at once, so that a
 //! server with one thread still serves others. At its end one operation tries; the others still fail.
@@ -10,30 +11,22 @@
 #![forbid(unsafe_code)]
 
 mod failure;
+mod flight;
 mod idle;
 #[cfg(test)]
 mod tests;
 
-use core::sync::atomic::{AtomicU32, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use core::time::Duration;
-use std::os::fd::OwnedFd;
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::thread;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::Errno;
-use rustix::net::{
-    AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, connect, recv,
-    send, socket_with,
-};
-use tollgate_keyless::{
-    ErrorCode, HEADER_BYTES, Message, Operation, REFUSAL, RESPONSE, Ski, Split, split,
-};
+use tollgate_keyless::{Message, Operation, Ski};
 use zeroize::Zeroizing;
 
 pub(crate) use self::failure::Failure;
+pub(crate) use self::flight::{Answer, Flight};
 use self::idle::Idle;
 
 /// The signer of a process.
@@ -41,6 +34,8 @@ use self::idle::Idle;
 pub(crate) struct Connections {
     state: Mutex<State>,
     last_id: AtomicU32,
+    /// The number of requests that jobs are paused for.
+    paused: Arc<AtomicUsize>,
 }
 
 #[derive(Debug, Default)]
@@ -57,85 +52,92 @@ struct Silence {
     length: Duration,
 }
 
-/// An operation's beginning: an old connection, if there is one, and whether it tries after a
-/// silence.
-struct Turn {
-    old: Option<OwnedFd>,
-    is_trial: bool,
-}
-
 /// The maximum number of connections that are kept.
 const IDLE_MAX: usize = 64;
 /// The longest silence, if the limit of an operation is not longer.
 const SILENCE_MAX: Duration = Duration::from_secs(30);
-/// The longest body of an answer, in bytes: the size of the longest key, and the other items.
-const BODY_MAX: usize = 2048;
-/// The time between two attempts to connect while the queue of the signer's socket is full.
-const RETRY: Duration = Duration::from_millis(1);
+/// The maximum number of requests that jobs are paused for: enough to fill the lanes of a signer. A
+/// further one blocks its thread, so that a signer does not get a connection for each client that waits.
+const PAUSED_MAX: usize = IDLE_MAX;
 
 impl Connections {
-    /// Sends a request and waits for its answer, up to a limit. If an old connection has ended, the
-    /// request goes over a new one: a signer that was started again has forgotten its connections.
-    pub(crate) fn ask(
+    /// Returns a request, and an old connection for it if there is one.
+    pub(crate) fn begin(
         &self,
-        path: &Path,
         (ski, operation, payload): (Ski, Operation, &[u8]),
         limit: Duration,
-    ) -> Result<Zeroizing<Vec<u8>>, Failure> {
+    ) -> Result<Flight, Failure> {
         let deadline = Instant::now() + limit;
         let id = self.last_id.fetch_add(1, Ordering::Relaxed);
         let mut request = Vec::new();
         Message { id, opcode: operation.code(), ski: Some(ski), payload }.write(&mut request);
-        let Turn { old, is_trial } = self.begin(limit)?;
-        let over = |connection| exchange(connection, id, &request, deadline);
-        let result = match old.map(over) {
-            None => open(path, deadline).and_then(over),
-            Some(Err(Failure::Closed)) => {
+        let mut state = self.state();
+        let is_trial = state.begin(limit)?;
+        let old = core::iter::from_fn(|| state.idle.pop()).find_map(|mut idle| idle.take());
+        Ok(Flight::new(id, request, old, deadline, is_trial))
+    }
+
+    /// Goes on as far as that is possible without a wait. Returns `None` if the answer has not come.
+    /// If an old connection has ended, the request goes over a new one: a signer that was started
+    /// again has forgotten its connections.
+    pub(crate) fn advance(
+        &self,
+        flight: &mut Flight,
+        path: &Path,
+    ) -> Result<Option<Answer>, Failure> {
+        match flight.advance(path) {
+            Err(Failure::Closed) if flight.is_old => {
                 self.state().idle.clear(); // they have ended too
-                open(path, deadline).and_then(over)
+                flight.start_again();
+                flight.advance(path)
             }
-            Some(result) => result,
+            result => result,
+        }
+    }
+
+    /// Waits for the answer, up to the deadline.
+    pub(crate) fn wait(
+        &self,
+        mut flight: Flight,
+        path: &Path,
+        limit: Duration,
+    ) -> Result<Zeroizing<Vec<u8>>, Failure> {
+        let result = loop {
+            match self.advance(&mut flight, path) {
+                Ok(None) => {}
+                Ok(Some(answer)) => break Ok(answer),
+                Err(why) => break Err(why),
+            }
+            if let Err(why) = flight.wait() {
+                break Err(why);
+            }
         };
-        self.end(result, is_trial, limit)
+        self.end(flight, result, limit)
+    }
+
+    /// Returns whether a job may be paused for the request.
+    pub(crate) fn may_pause(&self, flight: &mut Flight) -> bool {
+        flight.permit(&self.paused, PAUSED_MAX)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn begin(&self, limit: Duration) -> Result<Turn, Failure> {
-        let mut state = self.state();
-        let now = Instant::now();
-        let is_trial = match &mut state.silence {
-            None => false,
-            Some(silence) if now < silence.until => return Err(Failure::Silent),
-            // The trial ends before.
-            Some(silence) => {
-                silence.until = now + 2 * limit;
-                true
-            }
-        };
-        while let Some(mut idle) = state.idle.pop() {
-            if let Some(old) = idle.take() {
-                return Ok(Turn { old: Some(old), is_trial });
-            }
-        }
-        Ok(Turn { old: None, is_trial })
-    }
-
     /// Keeps the connection, and begins or ends a silence.
-    fn end(
+    pub(crate) fn end(
         &self,
-        result: Result<Answered, Failure>,
-        is_trial: bool,
+        flight: Flight,
+        result: Result<Answer, Failure>,
         limit: Duration,
     ) -> Result<Zeroizing<Vec<u8>>, Failure> {
+        let is_trial = flight.is_trial;
         let mut state = self.state();
         match result {
-            Ok((connection, answer)) => {
+            Ok(answer) => {
                 state.silence = None;
                 if state.idle.len() < IDLE_MAX {
-                    state.idle.push(Idle::new(connection));
+                    state.idle.extend(flight.link.map(Idle::new));
                 }
                 answer.map_err(Failure::Refused)
             }
@@ -160,86 +162,18 @@ impl Connections {
     }
 }
 
-/// Connects to the signer.
-fn open(path: &Path, deadline: Instant) -> Result<OwnedFd, Failure> {
-    let address = SocketAddrUnix::new(path).map_err(Failure::Gone)?;
-    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None);
-    let socket = socket.map_err(Failure::Gone)?;
-    loop {
-        match connect(&socket, &address) {
-            Ok(()) => return Ok(socket),
-            // The queue of the socket is full. No event says when it is not.
-            Err(Errno::AGAIN) if Instant::now() < deadline => thread::sleep(RETRY),
-            Err(Errno::AGAIN) => return Err(Failure::Late),
-            Err(Errno::INTR) => {}
-            Err(why) => return Err(Failure::Gone(why)),
-        }
-    }
-}
-
-/// The answer of a signer, and the connection, which can be used again.
-type Answered = (OwnedFd, Result<Zeroizing<Vec<u8>>, ErrorCode>);
-
-/// Sends a request over a connection that no other thread uses, and returns the answer. After a
-/// failure, the connection is closed.
-fn exchange(
-    connection: OwnedFd,
-    id: u32,
-    request: &[u8],
-    deadline: Instant,
-) -> Result<Answered, Failure> {
-    let mut sent = 0;
-    while sent < request.len() {
-        // NOSIGNAL: the program may not ignore SIGPIPE.
-        match send(&connection, &request[sent..], SendFlags::NOSIGNAL) {
-            Ok(count) => sent += count,
-            Err(Errno::AGAIN) => wait(&connection, PollFlags::OUT, deadline)?,
-            Err(Errno::INTR) => {}
-            Err(_) => return Err(Failure::Closed),
-        }
-    }
-    // Of full size, because growing would leave copies of a decrypted message in memory.
-    let mut received = Zeroizing::new([0_u8; HEADER_BYTES + BODY_MAX]);
-    let mut len = 0;
-    loop {
-        match split(&received[..len], BODY_MAX) {
-            Split::Frame { frame, len: whole } if whole == len && frame.id == id => {
-                let message = Message::read(frame).map_err(|_| Failure::Nonsense)?;
-                let answer = match (message.opcode, message.payload) {
-                    (RESPONSE, result) => Ok(Zeroizing::new(result.to_vec())),
-                    (REFUSAL, [code]) => {
-                        Err(ErrorCode::from_number(*code).ok_or(Failure::Nonsense)?)
-                    }
-                    _ => return Err(Failure::Nonsense),
-                };
-                return Ok((connection, answer));
+impl State {
+    /// Returns whether the operation tries if a silence has ended. Fails within a silence.
+    fn begin(&mut self, limit: Duration) -> Result<bool, Failure> {
+        let now = Instant::now();
+        match &mut self.silence {
+            None => Ok(false),
+            Some(silence) if now < silence.until => Err(Failure::Silent),
+            // The trial ends before.
+            Some(silence) => {
+                silence.until = now + 2 * limit;
+                Ok(true)
             }
-            Split::Frame { .. } | Split::Broken { .. } => return Err(Failure::Nonsense),
-            Split::Partial => {}
-        }
-        match recv(&connection, &mut received[len..], RecvFlags::empty()) {
-            Ok((_, count)) if count > 0 => len += count,
-            Err(Errno::AGAIN) => wait(&connection, PollFlags::IN, deadline)?,
-            Err(Errno::INTR) => {}
-            Ok(_) | Err(_) if len > 0 => return Err(Failure::Cut),
-            Ok(_) | Err(_) => return Err(Failure::Closed),
-        }
-    }
-}
-
-/// Waits until the connection is ready, or until the deadline.
-fn wait(connection: &OwnedFd, events: PollFlags, deadline: Instant) -> Result<(), Failure> {
-    loop {
-        let left = deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err(Failure::Late);
-        }
-        let left = Timespec::try_from(left).unwrap_or(Timespec { tv_sec: 1, tv_nsec: 0 });
-        match poll(&mut [PollFd::new(connection, events)], Some(&left)) {
-            Ok(0) | Err(Errno::INTR) => {}
-            Ok(_) => return Ok(()),
-            Err(_) => return Err(Failure::Closed),
         }
     }
 }

@@ -7,6 +7,7 @@ use tollgate_curves::p256::{Nonce, Signature};
 use tollgate_keyless::ecdsa_der::{self, encode};
 use tollgate_keyless::{Operation, Ski};
 use tollgate_rsa::Hash;
+use zeroize::Zeroizing;
 
 use crate::abi::*;
 use crate::context::{Context, operation_key};
@@ -129,7 +130,7 @@ impl Signer for EcdsaContext {
         self.check_length(digest)?;
         let curve = self.provider.p256()?;
         if let Some(ski) = key.remote() {
-            let signature = self.sign_remotely(key, ski, digest)?;
+            let signature = self.sign_remotely(ski, digest)?;
             output.write(&signature)?;
         } else if self.is_deterministic {
             // The engine's HMAC is that of SHA-256, and RFC 6979 demands that of the digest.
@@ -159,16 +160,19 @@ impl Signer for EcdsaContext {
 
 impl EcdsaContext {
     /// Signs on the signer, with SHA-256 unless a hash function is set, and checks the signature.
-    fn sign_remotely(&self, key: &P256Key, ski: Ski, digest: &[u8]) -> Result<Vec<u8>, Reason> {
+    fn sign_remotely(&mut self, ski: Ski, digest: &[u8]) -> Result<Zeroizing<Vec<u8>>, Reason> {
         let hash = self.message.md().unwrap_or(Hash::Sha256);
         let operation = Operation::SignEcdsa(hash)
             .if_known()
             .filter(|_| !self.is_deterministic && digest.len() == hash.len());
         let operation = operation.ok_or(Reason::RemoteUnsupported)?;
-        let is_valid =
-            |signature: &[u8]| self.is_valid(key, signature, digest).is_ok_and(|is_valid| is_valid);
-        let signature = self.provider.remote(ski, operation, digest, is_valid);
-        signature.map(|it| it.to_vec()).map_err(|why| self.provider.raise_remote(&why))
+        let mut key = self.key.take();
+        let is_valid = |key: &P256Key, it: &[u8]| {
+            self.is_valid(key, it, digest).is_ok_and(|is_valid| is_valid)
+        };
+        let signature = self.provider.remote(&mut key, (ski, operation, digest), is_valid);
+        self.key = key;
+        signature.map_err(|why| self.provider.raise_remote(&why))
     }
 
     fn is_valid(&self, key: &P256Key, signature: &[u8], digest: &[u8]) -> Result<bool, Reason> {

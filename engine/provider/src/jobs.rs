@@ -8,12 +8,12 @@
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::mem::transmute_copy;
 use core::ptr::{self, NonNull};
-use core::sync::atomic::AtomicU8;
 use std::sync::Arc;
+
+use rustix::io::Errno;
 
 use crate::boundary::catch;
 use crate::counters::Counters;
-use crate::waker::{Callback, Waker};
 
 /// `ASYNC_JOB`.
 #[repr(C)]
@@ -89,42 +89,98 @@ impl Jobs {
     }
 }
 
-/// The address of this static is the key of the waker in a wait context.
-static KEY: AtomicU8 = AtomicU8::new(0);
+/// `ASYNC_callback_fn` and its argument. An owner may set this callback instead of watching the
+/// descriptor.
+#[derive(Clone, Copy)]
+pub(crate) struct Callback {
+    function: unsafe extern "C" fn(*mut c_void) -> c_int,
+    argument: *mut c_void,
+}
+
+impl Callback {
+    /// # Safety
+    ///
+    /// `function` may be called with `argument` while the wait context lives.
+    pub(crate) unsafe fn new(
+        function: unsafe extern "C" fn(*mut c_void) -> c_int,
+        argument: *mut c_void,
+    ) -> Self {
+        Self { function, argument }
+    }
+
+    /// Returns whether the callback notified the owner.
+    pub(crate) fn call(self) -> bool {
+        // SAFETY: as the caller of `new` promised; the wait context lives as long as its job.
+        unsafe { (self.function)(self.argument) != 0 }
+    }
+}
+
+/// A value that a wait context owns, with the descriptor that its owner waits for.
+pub(crate) trait OfJob: Sized {
+    /// Returns the key of the value in a wait context: [`key_of`].
+    fn key() -> *const c_void;
+
+    /// Fails if the process or the system has no free descriptor.
+    fn new(counters: &Arc<Counters>) -> Result<Self, Errno>;
+
+    fn descriptor(&self) -> c_int;
+
+    /// Returns whether this process made the value, and not a parent that it was forked from.
+    fn is_of_this_process(&self) -> bool;
+
+    /// Drops the value. Jobs that are still paused are never started again.
+    fn close(self);
+
+    /// Closes the descriptor in a forked child and leaks the rest of the value, because another
+    /// thread of the parent may have been changing the rest during the fork.
+    fn close_in_child(self: Box<Self>);
+}
+
+/// Defines [`OfJob::key`]: the address of a static of this type.
+macro_rules! key_of {
+    () => {
+        fn key() -> *const core::ffi::c_void {
+            static KEY: core::sync::atomic::AtomicU8 = core::sync::atomic::AtomicU8::new(0);
+            core::ptr::from_ref(&KEY).cast()
+        }
+    };
+}
+pub(crate) use key_of;
 
 impl RunningJob<'_> {
-    /// Returns the waker of the job's wait context. The first call creates the waker, and the wait
-    /// context owns it.
+    /// Returns the value of the job's wait context. The first call creates it.
     ///
     /// Returns `None` if the owner cannot be notified. That is the case if the job has no wait
-    /// context, if no descriptor is free, and in a child of the process that made the waker.
-    pub(crate) fn waker(&self, counters: &Arc<Counters>) -> Option<&Waker> {
+    /// context, if no descriptor is free, and in a child of the process that made the value.
+    pub(crate) fn own<T: OfJob>(&self, counters: &Arc<Counters>) -> Option<&T> {
         // SAFETY: the running job.
         let context = unsafe { (self.jobs.wait_context)(self.job) };
         if context.is_null() {
             return None;
         }
-        let key = ptr::from_ref(&KEY).cast();
-        let (mut fd, mut waker) = (-1, ptr::null_mut());
+        let key = T::key();
+        let (mut fd, mut value) = (-1, ptr::null_mut());
         // SAFETY: a wait context, which lives while its job runs, and variables to fill.
-        let found = unsafe { (self.jobs.wait_fd)(context, key, &mut fd, &mut waker) };
+        let found = unsafe { (self.jobs.wait_fd)(context, key, &mut fd, &mut value) };
         if found == 1 {
-            // SAFETY: the value was stored below, and lives until the cleanup.
-            let waker = unsafe { &*waker.cast::<Waker>() };
-            return waker.is_of_this_process().then_some(waker);
+            // SAFETY: the value was stored below with the key of its type, and lives until the
+            // cleanup.
+            let value = unsafe { &*value.cast::<T>() };
+            return value.is_of_this_process().then_some(value);
         }
-        let waker = Box::new(Waker::new(counters).ok()?);
-        let fd = waker.descriptor();
-        let waker = Box::into_raw(waker);
+        let value = Box::new(T::new(counters).ok()?);
+        let fd = value.descriptor();
+        let value = Box::into_raw(value);
+        let (set, owned) = (self.jobs.set_wait_fd, value.cast());
         // SAFETY: as above; the cleanup takes ownership, once.
-        let stored = unsafe { (self.jobs.set_wait_fd)(context, key, fd, waker.cast(), clean_up) };
+        let stored = unsafe { set(context, key, fd, owned, clean_up::<T>) };
         if stored != 1 {
             // SAFETY: from the box above, and not stored.
-            drop(unsafe { Box::from_raw(waker) });
+            drop(unsafe { Box::from_raw(value) });
             return None;
         }
         // SAFETY: it lives until the cleanup, which does not happen while the job runs.
-        Some(unsafe { &*waker })
+        Some(unsafe { &*value })
     }
 
     /// Returns the callback that the job's owner has set.
@@ -153,16 +209,16 @@ impl RunningJob<'_> {
 
 /// libcrypto calls this function when it frees the wait context. The paused jobs of that context
 /// are never started again.
-unsafe extern "C" fn clean_up(
+unsafe extern "C" fn clean_up<T: OfJob>(
     _context: *mut WaitContext,
     _key: *const c_void,
     _fd: c_int,
-    waker: *mut c_void,
+    value: *mut c_void,
 ) {
     catch((), || {
         // SAFETY: the box that was stored; libcrypto calls this once.
-        let waker = unsafe { Box::from_raw(waker.cast::<Waker>()) };
-        if waker.is_of_this_process() { waker.close() } else { waker.close_in_child() }
+        let value = unsafe { Box::from_raw(value.cast::<T>()) };
+        if value.is_of_this_process() { value.close() } else { value.close_in_child() }
     });
 }
 

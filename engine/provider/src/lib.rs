@@ -163,6 +163,7 @@ mod signer;
 mod table;
 mod upcalls;
 mod waker;
+mod watch;
 mod x25519;
 mod x931;
 

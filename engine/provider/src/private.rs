@@ -9,11 +9,11 @@ use tollgate_rsa::Error;
 
 use crate::alt_stack::on_alt_stack;
 use crate::counters::Event;
-use crate::jobs::RunningJob;
+use crate::jobs::{OfJob as _, RunningJob};
 use crate::process_state::EnginePlan;
 use crate::provider::Provider;
 use crate::reason::Reason;
-use crate::waker::{Keys, PausedState};
+use crate::waker::{Keys, PausedState, Waker};
 
 /// A private operation: its input, and its keys in the context of libcrypto's call.
 pub(crate) trait Operation {
@@ -52,7 +52,7 @@ pub(crate) type ResultSink<'a> = &'a mut dyn FnMut(&[u8]) -> Result<(), Reason>;
 
 /// The maximum number of pauses of a job for one operation. An event loop without other work starts
 /// the job again within microseconds, and a pause returns at once where pauses are blocked.
-const PAUSES_MAX: usize = 16;
+pub(crate) const PAUSES_MAX: usize = 16;
 
 impl Provider {
     /// Runs the operation. While a job is paused, its waker owns the keys.
@@ -127,7 +127,7 @@ impl Provider {
             }
             // Not created earlier: HAProxy crashes when it closes a connection that has a
             // descriptor but was never paused.
-            let Some(waker) = job.waker(&self.counters) else {
+            let Some(waker) = job.own::<Waker>(&self.counters) else {
                 break;
             };
             if pauses == 0 {

@@ -32,7 +32,6 @@ reasons! {
     DigestUnsupported = 6, c"unsupported digest for this operation: use another one, \
         or fetch with -provider=tollgate to use another provider";
     EcGroup = 39, c"key refused: its curve is not the named curve P-256";
-    EcPrivate = 40, c"key refused: an EC key needs a private half here";
     Fault = 7, c"the check after the private operation failed and nothing was released: \
         test this machine's memory and processor";
     KeyExponent = 27, c"key refused: its public exponent is even, below 3 or above 2^256";

@@ -74,7 +74,7 @@ impl Signer for RsaSignatureContext {
     }
 
     fn verify(&self, signature: &[u8], digest: &[u8]) -> Result<(), Reason> {
-        if !self.is_valid(signature, digest)? {
+        if !self.is_valid(self.key()?, signature, digest)? {
             return Err(Reason::SignatureInvalid);
         }
         self.provider.count(Event::Verification);
@@ -84,7 +84,7 @@ impl Signer for RsaSignatureContext {
 
 impl RsaSignatureContext {
     /// Signs on the signer, and checks the signature.
-    fn sign_remotely(&self, ski: Ski, digest: &[u8]) -> Result<Zeroizing<Vec<u8>>, Reason> {
+    fn sign_remotely(&mut self, ski: Ski, digest: &[u8]) -> Result<Zeroizing<Vec<u8>>, Reason> {
         self.provider.check_health()?;
         self.check_length(digest)?;
         let operation = match (self.padding, self.message.md()) {
@@ -97,13 +97,15 @@ impl RsaSignatureContext {
             _ => None,
         };
         let operation = operation.ok_or(Reason::RemoteUnsupported)?;
-        let is_valid = |it: &[u8]| self.is_valid(it, digest).is_ok_and(|is_valid| is_valid);
-        let signature = self.provider.remote(ski, operation, digest, is_valid);
+        let mut key = self.key.take();
+        let is_valid =
+            |key: &RsaKey, it: &[u8]| self.is_valid(key, it, digest).is_ok_and(|is_valid| is_valid);
+        let signature = self.provider.remote(&mut key, (ski, operation, digest), is_valid);
+        self.key = key;
         signature.map_err(|why| self.provider.raise_remote(&why))
     }
 
-    fn is_valid(&self, signature: &[u8], digest: &[u8]) -> Result<bool, Reason> {
-        let key = self.key()?;
+    fn is_valid(&self, key: &RsaKey, signature: &[u8], digest: &[u8]) -> Result<bool, Reason> {
         self.check_length(digest)?;
         let mut em = [0; MODULUS_BYTES_MAX];
         let em = self.recovered(key, signature, &mut em)?;

@@ -4,13 +4,14 @@
 //! A waker belongs to a wait context of libcrypto and is dropped with it. Its eventfd is readable
 //! while a job is paused: the server's event loop starts the job again in its next turn, and the
 //! job then performs all operations that were submitted meanwhile.
+#![forbid(unsafe_code)]
 
 use core::any::Any;
-use core::ffi::{c_int, c_void};
-use core::mem::ManuallyDrop;
+use core::ffi::c_int;
+use core::mem;
 use std::fs::File;
 use std::io::{Read as _, Write as _};
-use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
+use std::os::fd::AsRawFd as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustix::event::{EventfdFlags, eventfd};
@@ -19,6 +20,7 @@ use tollgate_cpu::process;
 use tollgate_queue::{PrivateJob, Ticket};
 
 use crate::counters::{Counters, Event};
+use crate::jobs::{Callback, OfJob, key_of};
 
 /// The eventfd of a wait context and the state of its paused jobs.
 pub(crate) struct Waker {
@@ -48,49 +50,7 @@ pub(crate) struct PausedState {
     pub(crate) ticket: Ticket<PrivateJob>,
 }
 
-/// `ASYNC_callback_fn` and its argument. An owner may set this callback instead of watching the
-/// descriptor.
-#[derive(Clone, Copy)]
-pub(crate) struct Callback {
-    function: unsafe extern "C" fn(*mut c_void) -> c_int,
-    argument: *mut c_void,
-}
-
-impl Callback {
-    /// # Safety
-    ///
-    /// `function` may be called with `argument` while the wait context lives.
-    pub(crate) unsafe fn new(
-        function: unsafe extern "C" fn(*mut c_void) -> c_int,
-        argument: *mut c_void,
-    ) -> Self {
-        Self { function, argument }
-    }
-
-    /// Returns whether the callback notified the owner.
-    fn call(self) -> bool {
-        // SAFETY: as the caller of `new` promised; the wait context lives as long as its job.
-        unsafe { (self.function)(self.argument) != 0 }
-    }
-}
-
 impl Waker {
-    /// Creates a waker and its eventfd. Fails if the process or the system has no free descriptor.
-    pub(crate) fn new(counters: &Arc<Counters>) -> Result<Self, Errno> {
-        let fd = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        let (process, counters) = (process::fork_generation(), Arc::clone(counters));
-        Ok(Self { process, eventfd: fd.into(), jobs: Mutex::default(), counters })
-    }
-
-    pub(crate) fn descriptor(&self) -> c_int {
-        self.eventfd.as_raw_fd()
-    }
-
-    /// Returns whether this process made the waker, and not a parent that it was forked from.
-    pub(crate) fn is_of_this_process(&self) -> bool {
-        self.process == process::fork_generation()
-    }
-
     /// Stores the state of a job that is about to be paused and returns its number. Notifies the
     /// owner at once that the job can continue, as libcrypto's own engine `dasync` does.
     pub(crate) fn store(&self, state: PausedState, callback: Option<Callback>) -> u64 {
@@ -123,21 +83,36 @@ impl Waker {
         Some(state)
     }
 
-    /// Drops the waker. Jobs that are still paused are never started again.
-    pub(crate) fn close(self) {
+    fn jobs(&self) -> MutexGuard<'_, PausedJobs> {
+        self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl OfJob for Waker {
+    key_of!();
+
+    fn new(counters: &Arc<Counters>) -> Result<Self, Errno> {
+        let fd = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        let (process, counters) = (process::fork_generation(), Arc::clone(counters));
+        Ok(Self { process, eventfd: fd.into(), jobs: Mutex::default(), counters })
+    }
+
+    fn descriptor(&self) -> c_int {
+        self.eventfd.as_raw_fd()
+    }
+
+    fn is_of_this_process(&self) -> bool {
+        self.process == process::fork_generation()
+    }
+
+    fn close(self) {
         let abandoned = self.jobs().paused.len();
         self.counters.add(Event::Abandoned, abandoned);
     }
 
-    /// Closes the descriptor in a forked child and leaks the rest of the waker, because another
-    /// thread of the parent may have been changing the rest during the fork.
-    pub(crate) fn close_in_child(self: Box<Self>) {
-        let fd = ManuallyDrop::new(self).descriptor();
-        // SAFETY: this process's copy of the descriptor, closed nowhere else.
-        drop(unsafe { OwnedFd::from_raw_fd(fd) });
-    }
-
-    fn jobs(&self) -> MutexGuard<'_, PausedJobs> {
-        self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
+    fn close_in_child(self: Box<Self>) {
+        let Self { eventfd, jobs, counters, .. } = *self;
+        drop(eventfd);
+        mem::forget((jobs, counters));
     }
 }

@@ -3,29 +3,32 @@
 //! Meanwhile the program may close all descriptors, with closefrom(3), and open others with the same
 //! numbers. So a socket is used or closed only if its number still stands for it.
 
-use std::os::fd::{IntoRawFd as _, OwnedFd, RawFd};
+use core::mem;
+use std::os::fd::OwnedFd;
 
 use rustix::fs::fstat;
 
+use super::flight::Link;
+
 #[derive(Debug)]
 pub(crate) struct Idle {
-    pub(super) socket: Option<OwnedFd>,
+    pub(super) link: Option<Link>,
     /// Device and inode of the socket.
     file: Option<(u64, u64)>,
 }
 
 impl Idle {
-    pub(crate) fn new(socket: OwnedFd) -> Self {
-        Self { file: file(&socket), socket: Some(socket) }
+    pub(crate) fn new(link: Link) -> Self {
+        Self { file: file(&link.socket), link: Some(link) }
     }
 
-    /// Returns the socket, if it is still there.
-    pub(crate) fn take(&mut self) -> Option<OwnedFd> {
-        let socket = self.socket.take()?;
-        if self.file.is_some() && file(&socket) == self.file {
-            return Some(socket);
+    /// Returns the connection, if it is still there.
+    pub(crate) fn take(&mut self) -> Option<Link> {
+        let link = self.link.take()?;
+        if self.file.is_some() && file(&link.socket) == self.file {
+            return Some(link);
         }
-        let _: RawFd = socket.into_raw_fd(); // not closed: it is no longer ours
+        mem::forget(link); // not closed: the numbers are no longer ours
         None
     }
 }

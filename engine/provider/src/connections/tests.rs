@@ -4,8 +4,12 @@ use std::io::{Read as _, Write as _};
 use std::os::fd::AsRawFd as _;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::thread;
 
+use rustix::io::Errno;
+use tollgate_keyless::{RESPONSE, Split, split};
+
+use super::flight::{BODY_MAX, open};
 use super::*;
 
 /// The limit of operations that a signer answers.
@@ -28,8 +32,8 @@ impl Place {
     }
 
     fn ask(&self, connections: &Connections, limit: Duration) -> Result<Vec<u8>, Failure> {
-        let request = (Ski::new([1; 20]), Operation::Decrypt, &[7; 64][..]);
-        connections.ask(&self.0, request, limit).map(|result| result.to_vec())
+        let flight = connections.begin(REQUEST, limit)?;
+        connections.wait(flight, &self.0, limit).map(|result| result.to_vec())
     }
 }
 
@@ -62,6 +66,8 @@ fn serve(listener: UnixListener) {
         }
     });
 }
+
+const REQUEST: (Ski, Operation, &[u8]) = (Ski::new([1; 20]), Operation::Decrypt, &[7; 64]);
 
 impl Connections {
     fn silence(&self) -> Option<Duration> {
@@ -107,26 +113,28 @@ fn silences_grow_until_an_answer_comes() {
 #[test]
 fn one_operation_tries_at_the_end_of_a_silence() {
     let connections = Connections::default();
+    let flight = |is_trial| Flight::new(1, Vec::new(), None, Instant::now(), is_trial);
     let late = |is_trial| {
-        let result = connections.end(Err(Failure::Late), is_trial, LONG);
+        let result = connections.end(flight(is_trial), Err(Failure::Late), LONG);
         assert!(matches!(result, Err(Failure::Late)));
     };
     late(false);
     late(false);
     assert_eq!(connections.silence(), Some(LONG), "two operations began before it");
     connections.end_silence();
-    assert!(connections.begin(LONG).is_ok_and(|turn| turn.is_trial));
-    assert!(matches!(connections.begin(LONG), Err(Failure::Silent)));
+    assert!(connections.begin(REQUEST, LONG).is_ok_and(|flight| flight.is_trial));
+    assert!(matches!(connections.begin(REQUEST, LONG), Err(Failure::Silent)));
     late(true);
     assert_eq!(connections.silence(), Some(SILENCE_MAX));
     assert!(connections.is_silent());
     // Another operation's answer ends it.
     let place = Place::new("trial");
     serve(place.bind());
-    let socket = open(&place.0, Instant::now() + LONG).unwrap();
-    let answered = Ok((socket, Ok(Zeroizing::new(vec![1]))));
-    assert!(connections.end(answered, false, LONG).is_ok());
-    assert!(connections.begin(LONG).is_ok_and(|turn| !turn.is_trial && turn.old.is_some()));
+    let link = Some(open(&place.0).unwrap());
+    let answered = Flight::new(1, Vec::new(), link, Instant::now(), false);
+    assert!(connections.end(answered, Ok(Ok(Zeroizing::new(vec![1]))), LONG).is_ok());
+    let next = connections.begin(REQUEST, LONG).unwrap();
+    assert!(!next.is_trial && next.is_old && next.link.is_some());
 }
 
 #[test]
@@ -134,8 +142,8 @@ fn a_late_answer_drops_all_connections() {
     let place = Place::new("late");
     let listener = place.bind();
     let connections = Connections::default();
-    let sockets = [(); 3].map(|()| open(&place.0, Instant::now() + LONG).unwrap());
-    connections.state().idle.extend(sockets.map(Idle::new));
+    let links = [(); 3].map(|()| open(&place.0).unwrap());
+    connections.state().idle.extend(links.map(Idle::new));
     assert!(matches!(place.ask(&connections, SHORT), Err(Failure::Late)));
     assert!(connections.state().idle.is_empty());
     drop(listener);
@@ -174,7 +182,7 @@ fn a_descriptor_of_the_program_is_neither_used_nor_closed() {
     let file = File::open("/proc/self/status").unwrap();
     let number = {
         let mut state = connections.state();
-        let socket = state.idle[0].socket.as_mut().unwrap();
+        let socket = &mut state.idle[0].link.as_mut().unwrap().socket;
         rustix::io::dup2(&file, socket).unwrap();
         socket.as_raw_fd()
     };

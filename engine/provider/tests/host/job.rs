@@ -50,6 +50,9 @@ unsafe extern "C" {
     fn poll(fds: *mut PollFd, count: c_ulong, timeout_ms: c_int) -> c_int;
 }
 
+/// `STACKSIZE` of libcrypto's `async_posix.h`.
+pub(crate) const STACK_BYTES: usize = 32 * 1024;
+
 /// `ASYNC_PAUSE` and `ASYNC_FINISH` of `openssl/async.h`, `POLLIN` of `poll.h`.
 const PAUSED: c_int = 2;
 const FINISHED: c_int = 3;

@@ -1,13 +1,11 @@
 //! Runs operations within an `ASYNC_JOB`, as servers with `SSL_MODE_ASYNC` do: on a stack of 32 KiB
 //! without a guard page. libcrypto fixes this size.
 
-use crate::host::job::Job;
+use crate::host::job::{Job, STACK_BYTES};
 use crate::host::x25519::{ANY, OURS};
 use crate::host::{DEMAND, Host, pem};
 use crate::host::{libcrypto, stack};
 
-/// `STACKSIZE` of libcrypto's `async_posix.h`.
-const STACK_BYTES: usize = 32 * 1024;
 /// Runs `operation` in a job, with or without permission to pause it; returns its maximum stack use
 /// in bytes.
 fn stack_of_job(can_be_paused: bool, operation: &mut dyn FnMut()) -> usize {

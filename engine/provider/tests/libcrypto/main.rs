@@ -14,5 +14,4 @@ mod generation;
 mod keys;
 mod parameters;
 mod signatures;
-mod stubs;
 mod threads;

@@ -18,4 +18,5 @@ mod resets;
 mod resumption;
 mod rig;
 mod signer;
+mod signer_jobs;
 mod truth;

@@ -18,6 +18,7 @@ use tollgate_stock_servers::{Product, Running, Settings};
 use crate::rig::{
     confirmed, counted, eventually, is_long, load, plan, start, sum_of, with_provider,
 };
+use crate::signer::Place;
 
 /// The longest time that a client waits before its reset, in µs: a few signatures.
 const WAIT_US_MAX: u64 = 4000;
@@ -174,4 +175,16 @@ fn client_resets_leak_nothing() {
     assert!(objects.abs_diff(abandoned) <= PASSING, "{objects} objects of {abandoned} jobs");
     let allowed = without.kib + SLACK_KIB + LOST_KIB_PER_JOB * abandoned;
     assert!(kib <= allowed, "{kib} KiB of {abandoned} jobs");
+}
+
+/// Jobs that are paused for a signer are abandoned too, and their connections to it are closed.
+#[test]
+fn client_resets_leak_nothing_through_a_signer() {
+    let place = Place::new("rsa-2048.pem");
+    let _signing = place.start();
+    let settings = place.settings(Settings { asynchronous: true, ..with_provider() });
+    let Some(Growth { kib, abandoned, objects }) = growth(&settings) else { return };
+    assert!(abandoned > 0, "some were abandoned");
+    assert!(objects.abs_diff(abandoned) <= PASSING, "{objects} objects of {abandoned} jobs");
+    assert!(kib <= 2 * SLACK_KIB + LOST_KIB_PER_JOB * abandoned, "{kib} KiB of {abandoned} jobs");
 }

@@ -26,13 +26,13 @@ use crate::rig::{
 const LIMIT_MS: u64 = 2000;
 
 /// The folder of a signer, removed when dropped, and the key of its client.
-struct Place {
+pub(crate) struct Place {
     folder: PathBuf,
     key: &'static str,
 }
 
 impl Place {
-    fn new(key: &'static str) -> Self {
+    pub(crate) fn new(key: &'static str) -> Self {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let name = format!("tollgate-stock-signer-{}-{number}", std::process::id());
@@ -43,7 +43,7 @@ impl Place {
         Self { folder, key }
     }
 
-    fn socket(&self) -> PathBuf {
+    pub(crate) fn socket(&self) -> PathBuf {
         self.folder.join("socket")
     }
 
@@ -74,12 +74,12 @@ impl Place {
         Config::from_file(&file).unwrap()
     }
 
-    fn start(&self) -> Signing {
+    pub(crate) fn start(&self) -> Signing {
         Signer::start(self.config(r#"["sign", "decrypt"]"#), |line| panic!("{line}")).unwrap()
     }
 
     /// Returns the settings of a server with the stub in place of the key.
-    fn settings(&self, base: Settings) -> Settings {
+    pub(crate) fn settings(&self, base: Settings) -> Settings {
         let certificate = certificate(self.key);
         let Certificate::Pem { key, .. } = &certificate else { panic!() };
         let stub = Some(Stub::new(openssl_public(key)).unwrap().to_pem());

@@ -6,7 +6,7 @@ use core::ptr;
 use tollgate_keyless::Stub;
 
 use crate::host::libcrypto;
-use crate::host::{DEFAULT, Host, Key, PREFER, errors, pem};
+use crate::host::{DEFAULT, Host, Key, MdContext, PREFER, errors, pem};
 
 /// The decoder reads a stub and no more, so the program can read on.
 #[test]
@@ -34,4 +34,31 @@ fn a_key_after_a_stub_is_read_next() {
     let (ours, signature) = host.counted("signatures", || sign(&second).unwrap());
     assert_eq!((ours, signature.len()), (1, 128));
     assert_eq!(host.verify(&second, DEFAULT, c"SHA256", &[], b"a message", &signature), Ok(()));
+}
+
+/// Reading a stub, comparing it with the key of a certificate, as servers do, and starting an
+/// operation leaves nothing in the error queue.
+#[test]
+fn stubs_leave_no_errors() {
+    let host = Host::configured("ecdsa = on\nremote = unix:/nowhere/signer.sock");
+    for name in ["rsa-2048.pem", "ec-p256.pem"] {
+        let private = openssl::pkey::PKey::private_key_from_pem(pem(name).as_bytes());
+        let private = private.unwrap();
+        let stub = Stub::new(private.public_key_to_der().unwrap()).unwrap();
+        let key = host.key(&stub.to_pem());
+        assert_eq!(errors(), "", "{name}: read");
+        let public = String::from_utf8(private.public_key_to_pem().unwrap()).unwrap();
+        let public = host.public_key(&public);
+        for (one, other) in [(&key, &public), (&public, &key)] {
+            // SAFETY: two keys.
+            assert_eq!(unsafe { libcrypto::EVP_PKEY_eq(one.0, other.0) }, 1);
+            assert_eq!(errors(), "", "{name}: compared");
+        }
+        let context = MdContext::new();
+        let init = libcrypto::EVP_DigestSignInit_ex;
+        host.digest_init(init, &context, &key, PREFER, c"SHA256", &[]).unwrap();
+        assert_eq!(errors(), "", "{name}: initialized");
+        drop((context, key));
+        assert_eq!(errors(), "", "{name}: freed");
+    }
 }

@@ -1,0 +1,11 @@
+//! Keys that a signer has: stubs, and operations in and outside of jobs.
+#![allow(clippy::unwrap_used, reason = "tests")]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "counts, and what did not run")]
+
+#[path = "../host/mod.rs"]
+mod host;
+
+mod jobs;
+mod premaster;
+mod signer;
+mod stubs;
