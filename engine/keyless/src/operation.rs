@@ -109,6 +109,9 @@ pub enum ErrorCode {
     Crypto = 1,
     /// No key of this name, or none that this client may use.
     KeyNotFound = 2,
+    /// More operations than this client may do in the time. gokeyless has no such error, and calls
+    /// this one a request that could not be read; it never sends it.
+    OverRate = 3,
     /// Another version of the protocol.
     VersionMismatch = 4,
     /// An operation that the signer does not have, or that this client may not do with this key.
@@ -123,12 +126,17 @@ pub enum ErrorCode {
 
 impl ErrorCode {
     /// All reasons with their names in logs, and what to do.
-    const ALL: [(Self, &'static str, &'static str); 7] = [
+    const ALL: [(Self, &'static str, &'static str); 8] = [
         (Self::Crypto, "crypto", "the payload does not suit the key and the operation"),
         (
             Self::KeyNotFound,
             "key-not-found",
             "it has no such key for this client: check [[key]] and [[client]] of its settings",
+        ),
+        (
+            Self::OverRate,
+            "over-rate",
+            "this client asks for more operations than `rate` of [[client]] in its settings allows",
         ),
         (Self::VersionMismatch, "version-mismatch", "it has another version of the protocol"),
         (
@@ -191,6 +199,6 @@ mod tests {
             assert_eq!(Operation::from_code(code), Err(ErrorCode::BadOpcode));
         }
         assert_eq!(Operation::SignPss(Hash::Sha1).if_known(), None);
-        assert_eq!(ErrorCode::all().count(), 7);
+        assert_eq!(ErrorCode::all().count(), 8);
     }
 }

@@ -72,6 +72,9 @@ pub struct ClientSettings {
     pub keys: Vec<String>,
     /// Its operations.
     pub allow: BTreeSet<Allowed>,
+    /// The maximum number of operations in a second, 1 to 1,000,000. A client that has done none for a
+    /// second may do as many at once.
+    pub rate: Option<u32>,
 }
 
 /// A kind of operations that a client may request.
@@ -125,6 +128,9 @@ impl Default for Limits {
 /// The maximum number of worker threads.
 pub(crate) const WORKERS_MAX: usize = 256;
 
+/// The maximum rate of a client, in operations a second.
+const RATE_MAX: u32 = 1_000_000;
+
 /// The limit of all waits.
 const WAIT_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -151,6 +157,11 @@ impl Config {
             let why = "no client: add a table [[client]] with `name`, `uid` or `certificate`, and \
                        `keys`";
             return Err(Error::setting("client", why));
+        }
+        let is_rate = |rate: &u32| (1..=RATE_MAX).contains(rate);
+        if self.clients.iter().filter_map(|client| client.rate).any(|rate| !is_rate(&rate)) {
+            let why = format!("give a number of operations a second from 1 to {RATE_MAX}");
+            return Err(Error::setting("client.rate", why));
         }
         self.limits.check()
     }

@@ -4,7 +4,6 @@ use std::io::{self, ErrorKind};
 use std::time::Instant;
 
 use tollgate_keyless::{ErrorCode, HEADER_BYTES, Message, PADDED_BYTES, REFUSAL, Split, split};
-use tollgate_queue::{Caller, PrivateJob};
 use zeroize::{Zeroize as _, Zeroizing};
 
 use crate::config::Limits;
@@ -23,8 +22,6 @@ pub(crate) struct Connection {
     /// The peer, for the audit log.
     pub(crate) peer: String,
     pub(crate) state: State,
-    /// The source of its requests in the queue.
-    pub(crate) caller: Caller<PrivateJob>,
     input: Vec<u8>,
     /// The bytes of `input` before this were read as requests.
     taken: usize,
@@ -52,17 +49,11 @@ pub(crate) enum State {
 }
 
 impl Connection {
-    pub(crate) fn new(
-        stream: Stream,
-        peer: String,
-        state: State,
-        caller: Caller<PrivateJob>,
-    ) -> Self {
+    pub(crate) fn new(stream: Stream, peer: String, state: State) -> Self {
         Self {
             stream,
             peer,
             state,
-            caller,
             input: Vec::new(),
             taken: 0,
             output: Zeroizing::default(),

@@ -10,7 +10,7 @@ use crate::config::Allowed;
 const KINDS: [&str; 5] = ["decrypt", "raw", "sign", "ping", "other"];
 
 /// The number of outcomes: done, and each error.
-const OUTCOMES: usize = 8;
+const OUTCOMES: usize = 9;
 
 /// Counts that all workers share.
 #[derive(Debug, Default)]

@@ -16,6 +16,7 @@
 //! This crate is internal: what it promises is the program `tollgate signer` and its files.
 #![forbid(unsafe_code)]
 
+mod account;
 mod answer;
 mod audit;
 mod config;
@@ -30,6 +31,7 @@ mod policy;
 mod refusals;
 mod settings;
 mod shared;
+mod shares;
 mod signer;
 mod stream;
 mod tls;

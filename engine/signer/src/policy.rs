@@ -1,10 +1,13 @@
 //! The keys, the clients, and what each client may do. A reload replaces all of it.
 
+use core::num::NonZero;
+use core::time::Duration;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use tollgate_keyless::{ErrorCode, Operation, Ski};
 
+use crate::account::Account;
 use crate::config::{Allowed, ClientSettings, Config, Limits};
 use crate::error::Error;
 use crate::identity::Identity;
@@ -22,13 +25,18 @@ pub(crate) struct Policy {
 
 pub(crate) struct Client {
     pub(crate) name: String,
+    /// Its place among the clients.
+    pub(crate) number: usize,
+    pub(crate) account: Arc<Account>,
+    rate: Option<NonZero<u32>>,
     keys: HashMap<Ski, Arc<Key>>,
     allow: BTreeSet<Allowed>,
 }
 
 impl Policy {
-    /// Reads all keys and certificates.
-    pub(crate) fn load(config: &Config) -> Result<Self, Error> {
+    /// Reads all keys and certificates. Clients have the accounts of those with their names in the old
+    /// policy.
+    pub(crate) fn load(config: &Config, old: Option<&Self>) -> Result<Self, Error> {
         let mut keys: HashMap<&str, Arc<Key>> = HashMap::new();
         let mut names = HashMap::new();
         for settings in &config.keys {
@@ -50,7 +58,7 @@ impl Policy {
             tls: config.tls.as_ref().map(Tls::load).transpose()?,
         };
         for settings in &config.clients {
-            policy.add(settings, config, &keys)?;
+            policy.add(settings, config, &keys, old)?;
         }
         let mut seen = HashSet::new();
         if let Some(again) = policy.clients.iter().find(|client| !seen.insert(&client.name)) {
@@ -65,6 +73,7 @@ impl Policy {
         settings: &ClientSettings,
         config: &Config,
         all: &HashMap<&str, Arc<Key>>,
+        old: Option<&Self>,
     ) -> Result<(), Error> {
         let refuse = |setting: &str, why: &str| {
             let why = format!("of the client {:?}: {why}", settings.name);
@@ -113,8 +122,11 @@ impl Policy {
             }
             keys.insert(key.ski, Arc::clone(key));
         }
-        let allow = settings.allow.clone();
-        self.clients.push(Client { name: settings.name.clone(), keys, allow });
+        let (name, allow) = (settings.name.clone(), settings.allow.clone());
+        let same = old.and_then(|old| old.clients.iter().find(|client| client.name == name));
+        let account = same.map(|client| Arc::clone(&client.account)).unwrap_or_default();
+        let rate = settings.rate.and_then(NonZero::new);
+        self.clients.push(Client { name, number: at, account, rate, keys, allow });
         Ok(())
     }
 
@@ -138,6 +150,12 @@ impl Policy {
 }
 
 impl Client {
+    /// Counts an operation at this time since the signer's start.
+    pub(crate) fn check_rate(&self, now: Duration) -> Result<(), ErrorCode> {
+        let is_allowed = self.rate.is_none_or(|rate| self.account.allows(rate, now));
+        if is_allowed { Ok(()) } else { Err(ErrorCode::OverRate) }
+    }
+
     /// Returns the key if the client may do this with it. The answer for a key of others is the same
     /// as for one that does not exist.
     pub(crate) fn key(

@@ -1,6 +1,9 @@
-//! Lines of the audit log about peers that are no clients.
+//! Lines of the audit log about what is refused.
 
-/// Bounds the lines about peers that are no clients: these must not be able to fill the disk.
+use crate::audit::{Lines, now_us};
+
+/// Bounds the lines about peers that are no clients, or about clients that ask too often: these must
+/// not be able to fill the disk.
 #[derive(Default)]
 pub(crate) struct Refusals {
     /// The second of the last line.
@@ -15,9 +18,20 @@ impl Refusals {
     /// The maximum number of lines in a second.
     const LINES_MAX: u64 = 10;
 
+    /// Counts a refusal, and adds a line about earlier ones that got none, with this word. Returns
+    /// whether it gets a line.
+    pub(crate) fn has_line(&mut self, lines: &mut Lines, word: &str) -> bool {
+        let (has_line, left_out) = self.count(now_us() / 1_000_000);
+        if left_out > 0 {
+            let many = format!("{word}: {left_out} more, without lines of their own");
+            lines.connection("", None, &many);
+        }
+        has_line
+    }
+
     /// Counts a refusal in this second. Returns whether it gets a line, and the number of those before
     /// it that got none and are to be told now.
-    pub(crate) const fn count(&mut self, second: u64) -> (bool, u64) {
+    const fn count(&mut self, second: u64) -> (bool, u64) {
         let mut left_out = 0;
         if second != self.second {
             left_out = core::mem::replace(&mut self.left_out, 0);

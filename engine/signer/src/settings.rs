@@ -78,6 +78,7 @@ struct SiteClient {
     certificate: Option<String>,
     keys: Vec<String>,
     allow: Option<Vec<Named<Allowed>>>,
+    rate: Option<u32>,
 }
 
 #[derive(Deserialize)]
@@ -129,6 +130,7 @@ impl Site {
             certificate: client.certificate,
             keys: client.keys,
             allow: allow(client.allow),
+            rate: client.rate,
         });
         Config {
             unix: self.unix.map(|path| folder.join(path)),

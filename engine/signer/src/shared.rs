@@ -16,6 +16,7 @@ pub(crate) struct Shared {
     generation: AtomicU64,
     pub(crate) queue: Queue<PrivateJob>,
     pub(crate) counters: Counters,
+    pub(crate) started: Instant,
     /// The turns of each worker.
     pub(crate) turns: Box<[AtomicU64]>,
     pub(crate) audit: Option<Audit>,
@@ -40,6 +41,7 @@ impl Shared {
             generation: AtomicU64::new(0),
             queue,
             counters: Counters::default(),
+            started: Instant::now(),
             turns: (0..workers).map(|_| AtomicU64::new(0)).collect(),
             audit,
             is_audit_broken: AtomicBool::new(false),

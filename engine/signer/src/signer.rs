@@ -19,7 +19,8 @@ use crate::listener::{LocalSocket, tcp};
 use crate::metrics;
 use crate::policy::Policy;
 use crate::shared::Shared;
-use crate::worker::{Listeners, TURN_MAX, Worker};
+use crate::shares::TURN_MAX;
+use crate::worker::{Listeners, Worker};
 
 /// A signer that can start.
 #[derive(Debug)]
@@ -36,7 +37,7 @@ impl Signer {
         say: impl Fn(&str) + Send + Sync + 'static,
     ) -> Result<Running, Error> {
         config.check()?;
-        let policy = Policy::load(&config)?;
+        let policy = Policy::load(&config, None)?;
         let audit = config.audit_log.as_deref().map(Audit::open).transpose()?;
         let local = config.unix.as_deref().map(|path| LocalSocket::open(path, config.unix_mode));
         let local = local.transpose()?;
@@ -87,7 +88,7 @@ impl Signer {
     /// As [`start`](Self::start).
     pub fn check(config: &Config) -> Result<(), Error> {
         config.check()?;
-        Policy::load(config).map(|_| ())
+        Policy::load(config, None).map(|_| ())
     }
 }
 
@@ -171,7 +172,8 @@ impl Running {
         if let Some((setting, _)) = differs.into_iter().find(|(_, differs)| *differs) {
             return Err(Error::setting(setting, "it has changed: start the signer again for it"));
         }
-        self.shared.replace(Policy::load(config)?);
+        let (_, old) = self.shared.policy();
+        self.shared.replace(Policy::load(config, Some(&old))?);
         self.wake();
         Ok(())
     }

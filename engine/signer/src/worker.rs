@@ -1,6 +1,8 @@
 //! A worker: a thread with an event loop. A turn takes the requests that have come, runs their
 //! operations in batches, writes the audit log, and answers.
 
+mod accepting;
+
 use core::sync::atomic::Ordering;
 use core::time::Duration;
 use std::io::{self, ErrorKind};
@@ -12,28 +14,22 @@ use mio::{Events, Interest, Poll, Token, Waker};
 use slab::Slab;
 use tollgate_keyless::{ErrorCode, Frame, Message, Operation, PONG, RESPONSE, Ski};
 use tollgate_queue::{PrivateJob, Ticket};
-use tollgate_server::Peer;
 use zeroize::Zeroizing;
 
 use crate::answer::{finish, submit};
-use crate::audit::{Lines, now_us};
+use crate::audit::Lines;
 use crate::connection::{Connection, State};
-use crate::identity::Identity;
 use crate::keys::Key;
 use crate::policy::Policy;
 use crate::refusals::Refusals;
 use crate::shared::Shared;
+use crate::shares::{Shares, TURN_MAX};
 use crate::stream::Stream;
 
 const UNIX: Token = Token(usize::MAX - 1);
 const TCP: Token = Token(usize::MAX - 2);
 const WAKE: Token = Token(usize::MAX - 3);
 
-/// The maximum number of operations in a turn. It is also the number of slots in the queue for each
-/// worker, so the queue is never full.
-pub(crate) const TURN_MAX: usize = 64;
-/// The maximum number of connections accepted in a turn.
-const ACCEPTS_MAX: usize = 64;
 /// The maximum number of handshakes that go on in a turn: each may need a signature of its own.
 const HANDSHAKES_MAX: usize = 8;
 /// The time between two checks of limits.
@@ -57,7 +53,11 @@ pub(crate) struct Worker {
     again: Vec<usize>,
     pending: Vec<Pending>,
     lines: Lines,
+    /// Peers that are no clients.
     refusals: Refusals,
+    /// Requests above the rate of their client.
+    over_rate: Refusals,
+    shares: Shares,
     /// The next client is accepted with TLS, if both listeners have one.
     is_tls_next: bool,
     /// The number of handshakes that may go on in this turn.
@@ -101,6 +101,8 @@ impl Worker {
             pending: Vec::new(),
             lines: Lines::default(),
             refusals: Refusals::default(),
+            over_rate: Refusals::default(),
+            shares: Shares::default(),
             is_tls_next: false,
             handshakes_left: 0,
             swept: Instant::now(),
@@ -179,105 +181,9 @@ impl Worker {
         refused.into_iter().for_each(|key| self.close(key, "not allowed any more"));
     }
 
-    /// Accepts clients, and returns whether more may wait.
-    fn accept(&mut self, ready: &mut Vec<usize>) -> bool {
-        for _ in 0..ACCEPTS_MAX {
-            let Some((stream, peer, state)) = self.accept_one() else {
-                return false;
-            };
-            if let Some((stream, state)) = stream.zip(state) {
-                ready.extend(self.add(stream, peer, state));
-            } else {
-                self.refused(&peer, "refused: no client");
-            }
-        }
-        true
-    }
-
-    /// Returns a new connection and its peer; without stream and state if it is no client.
-    fn accept_one(&mut self) -> Option<(Option<Stream>, String, Option<State>)> {
-        // Neither kind of clients can keep the others waiting.
-        self.is_tls_next = !self.is_tls_next;
-        if self.is_tls_next {
-            self.accept_tls().or_else(|| self.accept_unix())
-        } else {
-            self.accept_unix().or_else(|| self.accept_tls())
-        }
-    }
-
-    fn accept_unix(&self) -> Option<(Option<Stream>, String, Option<State>)> {
-        let (socket, _) = self.listeners.unix.as_ref()?.accept().ok()?;
-        self.shared.counters.unix.fetch_add(1, Ordering::Relaxed);
-        let Ok(Peer { uid, process }) = Peer::of(&socket) else {
-            return Some((None, "unknown".to_owned(), None));
-        };
-        let text = format!("uid {uid}, process {process}");
-        let identity = Identity::User(uid);
-        let is_client = self.policy.client(&identity).is_some();
-        let state = is_client.then_some(State::Open { identity, until: None });
-        Some((Some(Stream::Unix(socket)), text, state))
-    }
-
-    fn accept_tls(&self) -> Option<(Option<Stream>, String, Option<State>)> {
-        let (socket, address) = self.listeners.tcp.as_ref()?.accept().ok()?;
-        self.shared.counters.tls.fetch_add(1, Ordering::Relaxed);
-        let tls = self.policy.tls.as_ref();
-        let stream = tls.and_then(|tls| Stream::tls(tls, socket).ok());
-        Some((stream, address.to_string(), Some(State::Handshake)))
-    }
-
-    fn add(&mut self, mut stream: Stream, peer: String, state: State) -> Option<usize> {
-        let counters = &self.shared.counters;
-        let max = self.policy.limits.connections_max as u64;
-        // Half of the connections are for clients: those that only begin cannot lock them out.
-        let is_handshake = matches!(state, State::Handshake);
-        let shaking = counters.handshakes.fetch_add(is_handshake.into(), Ordering::Relaxed);
-        let open = counters.open.fetch_add(1, Ordering::Relaxed);
-        let is_full = open >= max || is_handshake && shaking >= max.div_ceil(2);
-        let entry = self.connections.vacant_entry();
-        let key = entry.key();
-        let registered = stream.register(self.poll.registry(), Token(key));
-        match self.shared.queue.caller() {
-            Ok(caller) if !is_full && registered.is_ok() => {
-                entry.insert(Connection::new(stream, peer, state, caller));
-                if let State::Open { .. } = self.connections[key].state {
-                    self.opened(key);
-                }
-                Some(key)
-            }
-            _ => {
-                counters.open.fetch_sub(1, Ordering::Relaxed);
-                counters.handshakes.fetch_sub(is_handshake.into(), Ordering::Relaxed);
-                self.refused(&peer, "refused: too many connections");
-                None
-            }
-        }
-    }
-
-    /// Counts and logs a peer that is no client.
-    fn refused(&mut self, peer: &str, why: &str) {
-        self.shared.counters.refused.fetch_add(1, Ordering::Relaxed);
-        let (has_line, left_out) = self.refusals.count(now_us() / 1_000_000);
-        if left_out > 0 {
-            let many = format!("refused: {left_out} more, without lines of their own");
-            self.lines.connection("", None, &many);
-        }
-        if has_line {
-            self.lines.connection(peer, None, why);
-        }
-    }
-
-    /// Logs that a client has connected.
-    fn opened(&mut self, key: usize) {
-        let connection = &self.connections[key];
-        if let State::Open { identity, .. } = &connection.state {
-            let client = self.policy.client(identity).map(|client| client.name.as_str());
-            self.lines.connection(&connection.peer, client, "accepted");
-        }
-    }
-
     /// Takes the requests of these connections, runs them, and answers.
     fn turn(&mut self, ready: &[usize]) {
+        self.shares.begin();
         // Another connection is the first in each turn, because the operations of a turn are limited.
         let first =
             ready.len() - (self.swept.elapsed().subsec_nanos() as usize) % ready.len().max(1);
@@ -328,8 +234,12 @@ impl Worker {
             return Ok(());
         };
         let client = self.policy.client(identity).ok_or(ErrorKind::PermissionDenied)?;
+        let caller = client.account.caller(&self.shared.queue)?;
+        let now = self.shared.started.elapsed();
         for _ in 0..limits.requests_max {
-            if self.pending.len() >= TURN_MAX {
+            if connection.has_request(&limits) && !self.shares.allows(client.number)
+                || self.pending.len() >= TURN_MAX
+            {
                 break;
             }
             let Some(request) = connection.next(&limits) else {
@@ -354,11 +264,14 @@ impl Worker {
                     connection.answer(id, PONG, &payload);
                 }
                 Ok((message, operation)) => {
-                    let submitted = client.key(message.ski, operation).and_then(|key| {
-                        let ticket = submit(&connection.caller, key, operation, message.payload)?;
+                    let allowed = client.check_rate(now);
+                    let submitted = allowed.and_then(|()| {
+                        let key = client.key(message.ski, operation)?;
+                        let ticket = submit(caller, key, operation, message.payload)?;
                         Ok((ticket, Arc::clone(key)))
                     });
                     let ski = message.ski;
+                    self.shares.count(client.number);
                     self.pending.push(Pending { connection: key, id, operation, ski, submitted });
                 }
             }
@@ -377,7 +290,10 @@ impl Worker {
             {
                 let client = self.policy.client(identity).map_or("", |client| &client.name);
                 let outcome = result.as_ref().map(|_| ()).map_err(|why| *why);
-                self.lines.operation((&at.peer, client), operation, ski, outcome);
+                let is_over = outcome == Err(ErrorCode::OverRate);
+                if !is_over || self.over_rate.has_line(&mut self.lines, "over the rate") {
+                    self.lines.operation((&at.peer, client), operation, ski, outcome);
+                }
             }
             results.push((connection, id, operation, result));
         }

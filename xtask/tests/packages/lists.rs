@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
@@ -47,6 +47,27 @@ fn packages_list_their_crates() {
         assert!(contains(has) && !contains(has_not), "{name}: {listed:?}");
         let is_build = |krate: &Value| krate["name"] == "syn" && krate["kind"] == "build";
         assert!(audited.iter().any(is_build), "{name}: derives need syn, but not when they run");
+    }
+    fs::remove_dir_all(&folder).expect("the folder belongs to this test");
+}
+
+/// systemd's folder is `/usr/lib/systemd` since Debian 13.
+#[test]
+#[ignore = "needs packages: ./x test --long"]
+fn the_command_has_its_units() {
+    let Some(packages) = folder("TOLLGATE_PACKAGES") else { return };
+    let folder = scratch("units");
+    let is_command = |path: &&PathBuf| path.to_string_lossy().contains("/tollgate_");
+    let packages = packages_of(&packages);
+    let package = packages.iter().find(is_command).expect("the package of the command");
+    run(Command::new("dpkg-deb").arg("-x").arg(package).arg(&folder));
+    for unit in ["tollgate.service", "tollgate-signer.service"] {
+        let places = ["lib/systemd/system", "usr/lib/systemd/system"];
+        let found = places.iter().find(|place| folder.join(place).join(unit).is_file());
+        let text = fs::read_to_string(folder.join(found.expect(unit)).join(unit)).expect("a text");
+        // The page that it names is there.
+        let page = text.lines().find_map(|line| line.strip_prefix("Documentation=file:///"));
+        assert!(folder.join(page.expect("a page")).is_file(), "{page:?}");
     }
     fs::remove_dir_all(&folder).expect("the folder belongs to this test");
 }

@@ -4,6 +4,7 @@
 mod frames;
 mod operations;
 mod permissions;
+mod rates;
 mod rig;
 mod running;
 mod starting;

@@ -1,0 +1,104 @@
+//! New connections of a worker.
+
+use core::sync::atomic::Ordering;
+
+use mio::Token;
+use tollgate_server::Peer;
+
+use super::Worker;
+use crate::connection::{Connection, State};
+use crate::identity::Identity;
+use crate::stream::Stream;
+
+/// The maximum number of connections accepted in a turn.
+const ACCEPTS_MAX: usize = 64;
+
+impl Worker {
+    /// Accepts clients, and returns whether more may wait.
+    pub(super) fn accept(&mut self, ready: &mut Vec<usize>) -> bool {
+        for _ in 0..ACCEPTS_MAX {
+            let Some((stream, peer, state)) = self.accept_one() else {
+                return false;
+            };
+            if let Some((stream, state)) = stream.zip(state) {
+                ready.extend(self.add(stream, peer, state));
+            } else {
+                self.refused(&peer, "refused: no client");
+            }
+        }
+        true
+    }
+
+    /// Returns a new connection and its peer; without stream and state if it is no client.
+    fn accept_one(&mut self) -> Option<(Option<Stream>, String, Option<State>)> {
+        // Neither kind of clients can keep the others waiting.
+        self.is_tls_next = !self.is_tls_next;
+        if self.is_tls_next {
+            self.accept_tls().or_else(|| self.accept_unix())
+        } else {
+            self.accept_unix().or_else(|| self.accept_tls())
+        }
+    }
+
+    fn accept_unix(&self) -> Option<(Option<Stream>, String, Option<State>)> {
+        let (socket, _) = self.listeners.unix.as_ref()?.accept().ok()?;
+        self.shared.counters.unix.fetch_add(1, Ordering::Relaxed);
+        let Ok(Peer { uid, process }) = Peer::of(&socket) else {
+            return Some((None, "unknown".to_owned(), None));
+        };
+        let text = format!("uid {uid}, process {process}");
+        let identity = Identity::User(uid);
+        let is_client = self.policy.client(&identity).is_some();
+        let state = is_client.then_some(State::Open { identity, until: None });
+        Some((Some(Stream::Unix(socket)), text, state))
+    }
+
+    fn accept_tls(&self) -> Option<(Option<Stream>, String, Option<State>)> {
+        let (socket, address) = self.listeners.tcp.as_ref()?.accept().ok()?;
+        self.shared.counters.tls.fetch_add(1, Ordering::Relaxed);
+        let tls = self.policy.tls.as_ref();
+        let stream = tls.and_then(|tls| Stream::tls(tls, socket).ok());
+        Some((stream, address.to_string(), Some(State::Handshake)))
+    }
+
+    fn add(&mut self, mut stream: Stream, peer: String, state: State) -> Option<usize> {
+        let counters = &self.shared.counters;
+        let max = self.policy.limits.connections_max as u64;
+        // Half of the connections are for clients: those that only begin cannot lock them out.
+        let is_handshake = matches!(state, State::Handshake);
+        let shaking = counters.handshakes.fetch_add(is_handshake.into(), Ordering::Relaxed);
+        let open = counters.open.fetch_add(1, Ordering::Relaxed);
+        let is_full = open >= max || is_handshake && shaking >= max.div_ceil(2);
+        let entry = self.connections.vacant_entry();
+        let key = entry.key();
+        let registered = stream.register(self.poll.registry(), Token(key));
+        if is_full || registered.is_err() {
+            counters.open.fetch_sub(1, Ordering::Relaxed);
+            counters.handshakes.fetch_sub(is_handshake.into(), Ordering::Relaxed);
+            self.refused(&peer, "refused: too many connections");
+            return None;
+        }
+        entry.insert(Connection::new(stream, peer, state));
+        if !is_handshake {
+            self.opened(key);
+        }
+        Some(key)
+    }
+
+    /// Counts and logs a peer that is no client.
+    pub(super) fn refused(&mut self, peer: &str, why: &str) {
+        self.shared.counters.refused.fetch_add(1, Ordering::Relaxed);
+        if self.refusals.has_line(&mut self.lines, "refused") {
+            self.lines.connection(peer, None, why);
+        }
+    }
+
+    /// Logs that a client has connected.
+    pub(super) fn opened(&mut self, key: usize) {
+        let connection = &self.connections[key];
+        if let State::Open { identity, .. } = &connection.state {
+            let client = self.policy.client(identity).map(|client| client.name.as_str());
+            self.lines.connection(&connection.peer, client, "accepted");
+        }
+    }
+}
