@@ -7,10 +7,10 @@ mod inputs;
 use core::array::from_fn;
 
 use aws_lc_rs::agreement::{self, ECDH_P256, UnparsedPublicKey};
+use aws_lc_rs::digest::{Digest, SHA256};
 use aws_lc_rs::signature::{self, ECDSA_P256_SHA256_FIXED};
 use fastrand::Rng;
 use num_bigint::BigUint;
-use sha2::{Digest, Sha256};
 use tollgate_curves::p256::{Nonce, P256, PublicKey, Request, SecretKey, Signature, VerifyRequest};
 
 use crate::inputs::{bytes, rounds};
@@ -36,9 +36,10 @@ fn their_agreement(key: &SecretKey, peer: &PublicKey) -> [u8; 32] {
     agreement::agree(&theirs(key), peer, (), |shared| Ok(shared.try_into().unwrap())).unwrap()
 }
 
-fn they_verify(key: &PublicKey, message: &[u8], signature: &Signature) -> bool {
+fn they_verify(key: &PublicKey, digest: &[u8; 32], signature: &Signature) -> bool {
     let key = signature::UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, key.to_bytes());
-    key.verify(message, &signature.to_bytes()).is_ok()
+    let digest = Digest::import_less_safe(digest, &SHA256).unwrap();
+    key.verify_digest(&digest, &signature.to_bytes()).is_ok()
 }
 
 #[test]
@@ -88,7 +89,11 @@ fn signatures() {
         let keys: [_; 8] = from_fn(|_| key(&mut rng, round));
         let public = keys.each_ref().map(|key| P256::best().public_key(key));
         let noise: [[u8; 32]; 8] = from_fn(|_| bytes(&mut rng, round / 4));
-        let digests = noise.map(|message| <[u8; 32]>::from(Sha256::digest(message)));
+        let mut digests: [[u8; 32]; 8] = from_fn(|_| bytes(&mut rng, round / 2));
+        let order = number("ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551");
+        // Those that are 0 or 1 modulo the order, and the largest.
+        let extremes = [BigUint::ZERO, order.clone(), order + 1u8, number(&"f".repeat(64))];
+        digests[round % 8] = fixed(&extremes[round % extremes.len()]);
         let requests: [_; 8] = from_fn(|l| Request {
             key: &keys[l],
             digest: &digests[l],
@@ -107,7 +112,7 @@ fn signatures() {
             });
             for (l, request) in requests.iter().enumerate() {
                 assert!(
-                    they_verify(request.key, &noise[l], &request.signature),
+                    they_verify(request.key, request.digest, &request.signature),
                     "{round}, {curve:?}"
                 );
             }
@@ -143,12 +148,15 @@ fn root(square: &BigUint) -> BigUint {
 }
 
 fn encoded(x: &BigUint, y: &BigUint) -> [u8; 65] {
-    let mut bytes = [0; 65];
-    bytes[0] = 4;
-    for (number, part) in [x, y].into_iter().zip(bytes[1..].chunks_exact_mut(32)) {
-        let number = number.to_bytes_be();
-        part[32 - number.len()..].copy_from_slice(&number);
-    }
+    let mut bytes = [4; 65];
+    bytes[1..33].copy_from_slice(&fixed(x));
+    bytes[33..].copy_from_slice(&fixed(y));
+    bytes
+}
+
+fn fixed(number: &BigUint) -> [u8; 32] {
+    let (mut bytes, number) = ([0; 32], number.to_bytes_be());
+    bytes[32 - number.len()..].copy_from_slice(&number);
     bytes
 }
 

@@ -64,7 +64,7 @@ impl<'a> Figures<'a> {
     ) -> Result<Record, CliError> {
         let estimate = Estimate::exact(bound.cycles.get())?;
         let limited = self.with([(word::LIMIT, bound.limit)]);
-        let from = self.host.model.sources().collect();
+        let from = self.host.model().sources().collect();
         let kind = Kind::Predicted { by: word::MODEL_RUNG.to_owned(), from };
         Ok(Record { kind, ..limited.measured(subject, quantity, Unit::Cycles, estimate) })
     }

@@ -1,6 +1,7 @@
 //! This machine: its fingerprint, its calibrated rates, and the versions of all libraries.
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 use tollgate_bench::{Conditions, this_machine};
 use tollgate_calibrate::probe::Rates as Probed;
@@ -15,8 +16,8 @@ const OPENSSL_VETO: &str = "OPENSSL_ia32cap";
 /// The properties that all records of a run share.
 pub(crate) struct Host {
     pub(crate) context: Context,
-    /// The same machine for the model, calibrated by probes.
-    pub(crate) model: processor::Machine,
+    /// See [`model`](Self::model).
+    model: OnceLock<processor::Machine>,
     /// Advice if the figures cannot be trusted.
     warning: Option<String>,
 }
@@ -31,18 +32,22 @@ impl Host {
         masked.into_iter().chain(load)
     }
 
-    /// Identifies and calibrates this machine; takes about 30 ms.
+    /// Identifies this machine.
     pub(crate) fn this() -> Self {
         let machine = this_machine();
         let conditions = Conditions::now();
-        let model = calibrated(&machine.cpu);
         let context = Context {
             machine,
             versions: versions(),
             commit: option_env!("TOLLGATE_COMMIT").map(str::to_owned),
             conditions: shared(&conditions),
         };
-        Self { context, model, warning: conditions.warning() }
+        Self { context, model: OnceLock::new(), warning: conditions.warning() }
+    }
+
+    /// The same machine for the model. The first call runs the probes, for 0.4 s to 2 s.
+    pub(crate) fn model(&self) -> &processor::Machine {
+        self.model.get_or_init(|| calibrated(&self.context.machine.cpu))
     }
 }
 

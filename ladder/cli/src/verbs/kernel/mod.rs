@@ -241,7 +241,7 @@ fn records_of(
             cycles.scaled(1.0 / f64::from(numbers))?,
         ),
     ];
-    if let Some(bound) = bounds::of_call(&host.model, asked.name, bits) {
+    if let Some(bound) = bounds::of_call(host.model(), asked.name, bits) {
         records.push(figures.bound(&subject, word::BOUND_CYCLES_PER_CALL, bound)?);
     }
     Ok(records)

@@ -119,7 +119,7 @@ fn kernel(text: &str) -> Result<String, String> {
 pub(crate) fn run(options: &Model) -> Result<ExitCode, CliError> {
     let mut run = Run::new(options.written.json.as_deref())?;
     if let Some(file) = &options.calibrate {
-        fs::write(file, run.host.model.to_toml()).map_err(CliError::at(file))?;
+        fs::write(file, run.host.model().to_toml()).map_err(CliError::at(file))?;
     }
     let sizes = &options.bits.0;
     if let Some(file) = &options.measured {
@@ -178,7 +178,7 @@ impl SelectedMachine {
     fn of(options: &Model, host: &Host) -> Result<Self, CliError> {
         let name = options.machine.as_deref().unwrap_or("host");
         if name == "host" {
-            let (model, machine) = (host.model.clone(), host.context.machine.clone());
+            let (model, machine) = (host.model().clone(), host.context.machine.clone());
             return Ok(Self { word: name.to_owned(), model, machine });
         }
         if let Some(file) = File::named(name) {

@@ -300,7 +300,7 @@ fn records_of(
             records.extend(figure.map(|figure| figures.measured(subject, quantity, unit, figure)));
         }
         if let (Row::Rsa(job), Some(kernel)) = (row, contender.kernel)
-            && let Some(bound) = bounds::of_operation(&host.model, kernel, &job.key, job.what)
+            && let Some(bound) = bounds::of_operation(host.model(), kernel, &job.key, job.what)
         {
             records.push(figures.bound(subject, word::BOUND_CYCLES_PER_OPERATION, bound)?);
         }
