@@ -36,7 +36,7 @@ fn their_agreement(key: &SecretKey, peer: &PublicKey) -> [u8; 32] {
     agreement::agree(&theirs(key), peer, (), |shared| Ok(shared.try_into().unwrap())).unwrap()
 }
 
-fn they_verify(key: &PublicKey, digest: &[u8; 32], signature: &Signature) -> bool {
+fn they_verify(key: &PublicKey, digest: &[u8], signature: &Signature) -> bool {
     let key = signature::UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, key.to_bytes());
     let digest = Digest::import_less_safe(digest, &SHA256).unwrap();
     key.verify_digest(&digest, &signature.to_bytes()).is_ok()
@@ -110,7 +110,7 @@ fn signatures() {
                 digest: &digests[l],
                 signature: signed[l],
             });
-            for (l, request) in requests.iter().enumerate() {
+            for request in &requests {
                 assert!(
                     they_verify(request.key, request.digest, &request.signature),
                     "{round}, {curve:?}"

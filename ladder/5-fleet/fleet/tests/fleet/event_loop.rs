@@ -1,6 +1,7 @@
 //! Simulated event loops with batches, against queues whose answers are known.
 #![allow(clippy::cast_precision_loss, reason = "tests; counts far below 2^53")]
 
+use tollgate_fleet::queue::Turns;
 use tollgate_fleet::simulation::{EventLoop, Run, Stage};
 use tollgate_record::Nanos;
 
@@ -47,45 +48,22 @@ fn batches_of_any_size_take_what_came_meanwhile() {
     }
 }
 
-/// The mean response and the mean batch of a server that does nothing but batches, by the method of
-/// [Bailey54]: the sessions of a turn form a Markov chain, because those that come during a turn are
-/// the sessions of the next one.
-fn chain(per_ns: f64, batch_ns: &[f64]) -> (f64, f64) {
-    const STATES: usize = 200;
+/// The mean response of a server that does nothing but batches. Unlike [`Turns`], a session that
+/// completes a batch ends at once, and the others after all full batches.
+fn chain(per_ns: f64, batch_ns: &[f64], shares: &[f64]) -> f64 {
     let width = batch_ns.len();
     let rest = |n: usize| if n.is_multiple_of(width) { 0.0 } else { batch_ns[n % width - 1] };
     let full = |n: usize| (n / width) as f64 * batch_ns[width - 1];
-    let mut now = vec![0.0; STATES];
-    now[1] = 1.0;
-    loop {
-        let mut next = vec![0.0; STATES];
-        for (n, share) in now.iter().enumerate().skip(1) {
-            let arrivals = per_ns * (full(n) + rest(n));
-            let mut probability = (-arrivals).exp();
-            next[1] += share * probability; // no session came: the next turn has the first to come
-            for (k, next) in next.iter_mut().enumerate().skip(1) {
-                probability *= arrivals / k as f64;
-                *next += share * probability;
-            }
-        }
-        let change: f64 = now.iter().zip(&next).map(|(a, b)| (a - b).abs()).sum();
-        now = next;
-        if change < 1e-12 {
-            break;
-        }
-    }
-    let (mut sessions, mut time, mut batches) = (0.0, 0.0, 0.0);
-    for (n, share) in now.iter().enumerate().skip(1) {
+    let (mut sessions, mut time) = (0.0, 0.0);
+    for (n, share) in shares.iter().enumerate().skip(1) {
         let turn = full(n) + rest(n);
-        // the session that completes a batch ends at once, the others after all full batches
         let at_once: f64 = (1..=n / width).map(|k| k as f64 * batch_ns[width - 1]).sum();
         let others = (n / width * (width - 1)) as f64 * full(n);
         let waits = per_ns * turn * turn / 2.0;
         sessions += share * n as f64;
         time += share * (waits + at_once + others + (n % width) as f64 * turn);
-        batches += share * n.div_ceil(width) as f64;
     }
-    (time / sessions, sessions / batches)
+    time / sessions
 }
 
 #[test]
@@ -101,11 +79,13 @@ fn limited_batches_agree_with_the_chain_of_their_turns() {
         let capacity = batch_ns.len() as f64 * BATCH_NS / batch_ns[batch_ns.len() - 1];
         for load in [0.2, 0.5, 0.8] {
             let found = run(&[signs(0.0, 0.0)], &batch_ns, poisson(load * capacity, 400_000));
-            let (response, size) = chain(load * capacity / BATCH_NS, &batch_ns);
+            let per_ns = load * capacity / BATCH_NS;
+            let turns = Turns::new(0.0, batch_ns.clone()).unwrap().at(1e9 * per_ns).unwrap();
+            let response = chain(per_ns, &batch_ns, turns.shares());
             let about = format!("width {} at {load}", batch_ns.len());
             let error = mean(&found.responses) / response - 1.0;
             assert!(error.abs() < 0.02, "{about}: {error}");
-            let error = found.operations_per_batch().unwrap() / size - 1.0;
+            let error = found.operations_per_batch().unwrap() / turns.operations_per_batch() - 1.0;
             assert!(error.abs() < 0.01, "{about}: {error}");
         }
     }

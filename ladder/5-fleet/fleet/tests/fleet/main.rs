@@ -12,6 +12,7 @@ mod queue;
 mod scaling;
 mod simulation;
 mod stages;
+mod turns;
 mod what_if;
 
 use tollgate_fleet::queue::ServiceTime;

@@ -4,6 +4,7 @@ mod mix;
 mod money;
 mod patience;
 mod sessions;
+mod signers;
 mod what_if;
 
 use core::ops::Bound;
@@ -27,6 +28,7 @@ pub(crate) use money::prices;
 use patience::Patience;
 use sessions::MeasuredSession;
 pub(crate) use sessions::rests_on;
+use signers::Signers;
 use what_if::WhatIf;
 
 /// The loads of the response times.
@@ -45,6 +47,8 @@ pub(crate) struct FleetCommand {
 
 #[derive(Clone, Debug, Subcommand)]
 enum SubVerb {
+    /// Predict how many signers many front ends need, and how long they answer
+    Signers(Signers),
     /// Predict the CPU time of measured sessions after a change of key, engine, suite, resumption or
     /// cores
     WhatIf(WhatIf),
@@ -109,6 +113,7 @@ pub(crate) struct Fleet {
 pub(crate) fn run(command: &FleetCommand) -> Result<ExitCode, CliError> {
     match &command.verb {
         None => sized(&command.fleet),
+        Some(SubVerb::Signers(options)) => signers::run(options),
         Some(SubVerb::WhatIf(options)) => what_if::run(options),
     }
 }
