@@ -138,16 +138,46 @@ ON_DEVICE void recombine(Word<T>* x, const Key<T * L / 2>& key, const uint32_t* 
     add<T, L>(x, y, uniform<T>(0));
 }
 
-// z := x^e for x in Montgomery form; e = 2^16 + 1.
+// z := s^e mod N, below N, for s < R'; e = 2^16 + 1. Enters Montgomery form, squares, multiplies by s,
+// and leaves, by one product in a loop.
 template <int T, int L>
-ON_DEVICE void raise(Word<T>* z, const Word<T>* x, const Word<T>* m, uint32_t k0)
+ON_DEVICE void raise(Word<T>* z, const Word<T>* s, const uint32_t* rr, const Word<T>* m, uint32_t k0)
 {
-    Word<T> y[L];
-    set<T, L>(z, x);
-    ROLLED for (int i = 0; i <= E_SQUARINGS; i++) {
-        UNROLL for (int j = 0; j < L; j++) y[j] = i == E_SQUARINGS ? x[j] : z[j];
+    Word<T> x[L], y[L];
+    set<T, L>(z, s);
+    ROLLED for (int i = 0; i < E_SQUARINGS + 3; i++) {
+        if (i == 0) {
+            read<T, L>(y, rr);
+        } else if (i == 1) {
+            set<T, L>(x, z);
+            set<T, L>(y, z);
+        } else if (i <= E_SQUARINGS) {
+            set<T, L>(y, z);
+        } else if (i == E_SQUARINGS + 1) {
+            set<T, L>(y, x);
+        } else {
+            set_small<T, L>(y, 1);
+        }
         amm<T, L>(z, z, y, m, k0);
     }
+    reduce_once<T, L>(z, m);
+}
+
+// x := x y z / R'^3 mod N, below N, for numbers y and z in memory.
+template <int T, int L>
+ON_DEVICE void multiply_and_leave(Word<T>* x, const uint32_t* y, const uint32_t* z, const Word<T>* m,
+                                  uint32_t k0)
+{
+    Word<T> factor[L];
+    ROLLED for (int i = 0; i < 3; i++) {
+        if (i < 2) {
+            read<T, L>(factor, i == 0 ? y : z);
+        } else {
+            set_small<T, L>(factor, 1);
+        }
+        amm<T, L>(x, x, factor, m, k0);
+    }
+    reduce_once<T, L>(x, m);
 }
 
 // output := s, if s^e = c mod N, else zero. Recombines, unblinds, checks, and squares the pair for
@@ -163,17 +193,11 @@ ON_DEVICE void finish(const Batch& batch, uint32_t job, bool stores)
     read<T, L>(m, key.modulus);
     recombine<T, L>(s, key, batch.halves + (uint64_t)job * 2 * n, m);
     FAULT_POINT(T, L, STAGE_RECOMBINED, s);
-    read<T, L>(y, pair.unblind);
-    amm<T, L>(s, s, y, m, k0);
-    // Reduce below N: into Montgomery form and back.
-    read<T, L>(y, key.rr);
-    amm<T, L>(s, s, y, m, k0);
-    leave<T, L>(s, s, m, k0);
+    // s = m r^-1; R'^2 and 1 make it leave the Montgomery form of r^-1, reduced below N.
+    multiply_and_leave<T, L>(s, pair.unblind, key.rr, m, k0);
     FAULT_POINT(T, L, STAGE_UNBLINDED, s);
     // The check begins with the number that is released.
-    amm<T, L>(x, s, y, m, k0);
-    raise<T, L>(y, x, m, k0);
-    leave<T, L>(y, y, m, k0);
+    raise<T, L>(y, s, key.rr, m, k0);
     FAULT_POINT(T, L, STAGE_CHECKED, y);
     read<T, L>(x, batch.input + (uint64_t)job * 2 * n);
     Word<T> passed = equal<T, L>(x, y);
@@ -200,29 +224,34 @@ ON_DEVICE void make_pair(const Batch& batch, uint32_t job, bool stores)
     const Key<n>& key = ((const Key<n>*)batch.keys)[batch.jobs[job].key];
     Pair<n>& pair = ((Pair<n>*)batch.pairs)[batch.jobs[job].pair];
     const uint32_t k0 = key.k0;
-    Word<T> r[L], inverse[L], x[L], y[L], m[L];
+    const uint32_t* random = batch.base + (uint64_t)job * 2 * n;
+    Word<T> x[L], y[L], z[L], m[L];
     read<T, L>(m, key.modulus);
-    recombine<T, L>(inverse, key, batch.halves + (uint64_t)job * 2 * n, m);
-    FAULT_POINT(T, L, STAGE_INVERSE, inverse);
-    read<T, L>(y, key.rr);
-    amm<T, L>(inverse, inverse, y, m, k0);
-    read<T, L>(r, batch.base + (uint64_t)job * 2 * n);
-    // r^-1 R' r / R' mod N, into Montgomery form and back: 1
-    amm<T, L>(x, inverse, r, m, k0);
-    amm<T, L>(x, x, y, m, k0);
-    leave<T, L>(x, x, m, k0);
-    amm<T, L>(r, r, y, m, k0);
-    set_small<T, L>(y, 1);
-    Word<T> passed = equal<T, L>(x, y);
-    raise<T, L>(x, r, m, k0);
-    FAULT_POINT(T, L, STAGE_PAIR, x);
+    recombine<T, L>(x, key, batch.halves + (uint64_t)job * 2 * n, m);
+    FAULT_POINT(T, L, STAGE_INVERSE, x);
+    read<T, L>(z, random);
+    raise<T, L>(y, z, key.rr, m, k0);
+    FAULT_POINT(T, L, STAGE_PAIR, y);
+    // Both numbers enter Montgomery form.
+    ROLLED for (int i = 0; i < 2; i++) {
+        set<T, L>(z, x);
+        set<T, L>(x, y);
+        read<T, L>(y, key.rr);
+        amm<T, L>(y, y, z, m, k0);
+    }
+    // x is r^-1 R' and y is r^e R'. The check is r^-1 R' r R'^2 / R'^3 = 1.
+    set<T, L>(z, x);
+    multiply_and_leave<T, L>(z, random, key.rr, m, k0);
+    Word<T> one[L];
+    set_small<T, L>(one, 1);
+    Word<T> passed = equal<T, L>(z, one);
     UNROLL for (int j = 0; j < L; j++) {
         x[j] = x[j] & passed;
-        inverse[j] = inverse[j] & passed;
+        y[j] = y[j] & passed;
     }
     if (stores) {
-        write<T, L>(pair.blind, x);
-        write<T, L>(pair.unblind, inverse);
+        write<T, L>(pair.blind, y);
+        write<T, L>(pair.unblind, x);
         write_status<T>(batch.status + job, passed, PASSED, FAILED);
     }
 }
