@@ -1,5 +1,6 @@
 //! Project checks beyond cargo's, and the generators of the header of the C library, of the parts of
-//! README.md that come from records, and of the lists of crates in the packages.
+//! README.md that come from records, of the lists of crates in the packages, and of the compiled
+//! device code.
 
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command says what it found")]
@@ -8,6 +9,7 @@ use std::process::ExitCode;
 
 mod audit;
 mod finding;
+mod gpu;
 mod header;
 mod kernels;
 mod machine_code;
@@ -17,13 +19,14 @@ mod tidy;
 mod workspace;
 
 const USAGE: &str =
-    "usage: cargo xtask tidy | header | readme [--check] | audit [BINARY] | sbom FOLDER";
+    "usage: cargo xtask tidy | header | gpu | readme [--check] | audit [BINARY] | sbom FOLDER";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["audit"] => audit::run(None),
         ["audit", binary] => audit::run(Some(binary)),
+        ["gpu"] => gpu::write(),
         ["header"] => header::write(),
         ["readme"] => readme::write(),
         ["readme", "--check"] => tidy::run(&[readme::check]),

@@ -22,38 +22,7 @@
 
 #include <vector>
 
-#include "private.h"
-
-Fault fault;
-uint32_t group_in_work;
-
-// Groups beyond the last job, as on a device, where the number of groups is that of whole warps.
-constexpr uint32_t EXTRA_GROUPS = 1;
-
-template <class F>
-void for_each_job(const Batch& batch, uint32_t groups_of_job, F f)
-{
-    uint32_t groups = batch.count * groups_of_job;
-    for (uint32_t group = 0; group < groups + EXTRA_GROUPS; group++) {
-        group_in_work = group;
-        bool stores = group < groups;
-        f(stores ? group / groups_of_job : batch.count - 1, group % groups_of_job, stores);
-    }
-}
-
-template <int T, int L>
-void launch(uint32_t kernel, const Batch& batch)
-{
-    for_each_job(batch, kernel == 1 ? 2 : 1, [&](uint32_t job, uint32_t half, bool stores) {
-        switch (kernel) {
-        case 0: return blind<2 * T, L>(batch, job, stores);
-        case 1: return power<T, L>(batch, job, half, stores);
-        case 2: return finish<2 * T, L>(batch, job, stores);
-        case 3: return make_pair<2 * T, L>(batch, job, stores);
-        default: abort();
-        }
-    });
-}
+#include "emulated_kernels.h"
 
 void get(void* to, size_t bytes)
 {
@@ -129,7 +98,7 @@ uint8_t* at(uint64_t memory, uint64_t offset, uint64_t bytes)
     return memories[memory].data() + offset;
 }
 
-void run_kernel()
+void run()
 {
     uint32_t kernel = get<uint32_t>(), bits = get<uint32_t>();
     void* memory[8];
@@ -138,13 +107,7 @@ void run_kernel()
                    (uint32_t*)memory[4], (uint32_t*)memory[5], (uint32_t*)memory[6],
                    (uint32_t*)memory[7], 0, 0};
     batch.count = get<uint32_t>(), batch.exponent = get<uint32_t>();
-    switch (bits) {
-    case 1024: launch<4, 4>(kernel, batch); break;
-    case 2048: launch<4, 8>(kernel, batch); break;
-    case 3072: launch<4, 12>(kernel, batch); break;
-    case 4096: launch<8, 8>(kernel, batch); break;
-    default: abort();
-    }
+    run_kernel(kernel, bits, batch);
     answer("d", 1);
 }
 
@@ -178,7 +141,7 @@ int main()
             auto& memory = memories.at(get<uint64_t>());
             memory.assign(memory.size(), 0);
         } else if (what == 'l') {
-            run_kernel();
+            run();
         } else if (what == 'f') {
             fault.stage = get<uint32_t>(), fault.group = get<uint32_t>(), fault.bit = get<uint32_t>();
         } else if (what == 't') {

@@ -1,7 +1,9 @@
 // The kernels: for each size of key, one for each step, named by the bits of the modulus.
 #include "private.h"
 
-constexpr int THREADS = 128;
+// Threads of a block, and blocks that a multiprocessor should hold: registers for more are not needed,
+// since the table of three blocks fills its shared memory.
+constexpr int THREADS = 128, BLOCKS = 3;
 
 // Returns the number of this thread's group of T lanes among all groups of the launch.
 template <int T>
@@ -11,7 +13,7 @@ ON_DEVICE uint32_t group()
 }
 
 #define STEP(name, T, L, bits)                                                       \
-    extern "C" __global__ void __launch_bounds__(THREADS) name##_##bits(const Batch batch) \
+    extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) name##_##bits(const Batch batch) \
     {                                                                                \
         uint32_t job = group<T>();                                                   \
         bool stores = job < batch.count;                                             \
@@ -19,7 +21,7 @@ ON_DEVICE uint32_t group()
     }
 
 #define POWER(T, L, bits)                                                            \
-    extern "C" __global__ void __launch_bounds__(THREADS) power_##bits(const Batch batch) \
+    extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) power_##bits(const Batch batch) \
     {                                                                                \
         uint32_t job = group<T>() / 2;                                               \
         bool stores = job < batch.count;                                             \

@@ -124,12 +124,11 @@ inline void mad_pair(Word<T>& low, Word<T>& high, const Word<T>& a, const Word<T
                      Word<T>& carry)
 {
     for (int l = 0; l < T; l++) {
-        // At most (2^32 - 1)^2 + 2^64 - 1 + 1, which needs more than 64 bits.
-        unsigned __int128 sum = (uint64_t)a.at[l] * b.at[l];
-        sum += ((uint64_t)high.at[l] << 32 | low.at[l]);
-        sum += carry.at[l];
-        low.at[l] = (uint32_t)sum, high.at[l] = (uint32_t)(sum >> 32);
-        carry.at[l] = (uint32_t)(sum >> 64);
+        // At most (2^32 - 1)^2 + 2 (2^32 - 1) = 2^64 - 1.
+        uint64_t product = (uint64_t)a.at[l] * b.at[l] + low.at[l] + carry.at[l];
+        uint64_t sum = (product >> 32) + high.at[l];
+        low.at[l] = (uint32_t)product, high.at[l] = (uint32_t)sum;
+        carry.at[l] = (uint32_t)(sum >> 32);
     }
 }
 

@@ -171,3 +171,11 @@ fn less_two(p: &[u64]) -> Zeroizing<Vec<u64>> {
     }
     z
 }
+
+/// Returns `true` if x < y, big-endian and of one length. Constant time.
+pub(crate) fn is_below(x: &[u8], y: &[u8]) -> bool {
+    let borrow = x.iter().zip(y).rev().fold(0, |borrow, (x, y)| {
+        u16::from(*x).wrapping_sub(u16::from(*y)).wrapping_sub(borrow) >> 15
+    });
+    borrow == 1
+}

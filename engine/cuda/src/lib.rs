@@ -2,17 +2,26 @@
 //!
 //! * [`Operations`] runs batches on a [`Device`]: keys and blinding pairs stay there, operands and
 //!   results are copied. A result leaves the device only if its check with e passed.
+//! * [`Gpu`] is a device, through NVIDIA's driver, which is opened at run time.
+//! * [`Offload`] is a unit of the queue: batches that pay go to a device, the others to the lanes of the
+//!   processor.
 //! * The code of the device is in `device/`. The same source is compiled for GPUs and, by the tests,
 //!   for an emulation that steps the lanes of a group one after the other.
 //!
 //! This crate is internal: its versions promise nothing.
-#![forbid(unsafe_code)]
 
 mod device;
+mod driver;
+mod gpu;
 mod keys;
 mod layout;
 mod operations;
+mod policy;
+mod unit;
 
 pub use device::{Batch, Device, Failure, Kernel, Mark, Memory};
+pub use gpu::{Gpu, OpenError};
 pub use layout::{FAILED, JOB_BYTES, PASSED, Size};
 pub use operations::{Done, Operation, Operations};
+pub use policy::Policy;
+pub use unit::{Event, Offload};

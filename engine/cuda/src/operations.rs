@@ -11,7 +11,7 @@ use zeroize::{Zeroize as _, Zeroizing};
 
 use crate::device::{Batch, Device, Failure, Kernel, Mark, Memory};
 use crate::keys::Keys;
-use crate::layout::{JOB_BYTES, PASSED, Secret, Size, key_record};
+use crate::layout::{JOB_BYTES, PASSED, Secret, Size, is_below, key_record};
 
 /// A device with its keys, blinding pairs and memory.
 pub struct Operations {
@@ -282,11 +282,8 @@ fn random_below(n: &[u8]) -> Result<Secret, Failure> {
     let mut random: Secret = Zeroizing::new(vec![0; n.len()]);
     loop {
         getrandom::fill(&mut random).map_err(|_| Failure::Random)?;
-        let borrow = random.iter().zip(n).rev().fold(0, |borrow, (r, n)| {
-            u16::from(*r).wrapping_sub(u16::from(*n)).wrapping_sub(borrow) >> 15
-        });
         // A rejected number says nothing about the accepted one.
-        if borrow == 1 {
+        if is_below(&random, n) {
             return Ok(random);
         }
     }

@@ -37,18 +37,25 @@ enum Outstanding {
 /// Returns the program, which is compiled once.
 fn program() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    PROGRAM.get_or_init(|| {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
-        let (own, program) = (format!("emulated-{}", std::process::id()), folder.join("emulated"));
-        let own = folder.join(own);
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("device/emulated.cpp");
-        let options = ["-std=c++17", "-O2", "-Wall", "-Wextra", "-Werror"];
-        let compiler = Command::new("g++").args(options).arg(source).arg("-o").arg(&own).status();
-        let compiled = compiler.expect("the emulation needs g++: install the package g++");
-        assert!(compiled.success(), "g++ compiles the emulation");
-        std::fs::rename(&own, &program).expect("a file of this process");
-        program
-    })
+    PROGRAM.get_or_init(|| compiled("emulated.cpp", "emulated", &[]))
+}
+
+/// Compiles a file of `device`, and returns the program or library.
+pub(crate) fn compiled(source: &str, name: &str, options: &[&str]) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let (own, result) = (folder.join(format!("{name}-{}", std::process::id())), folder.join(name));
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("device").join(source);
+    let compiler = Command::new("g++")
+        .args(["-std=c++17", "-O2", "-fpeel-loops", "-Wall", "-Wextra", "-Werror"])
+        .args(options)
+        .arg(source)
+        .arg("-o")
+        .arg(&own)
+        .status();
+    let compiled = compiler.expect("the emulation needs g++: install the package g++");
+    assert!(compiled.success(), "g++ compiles the emulation");
+    std::fs::rename(&own, &result).expect("a file of this process");
+    result
 }
 
 impl Emulator {

@@ -5,10 +5,12 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod arithmetic;
+mod driver;
 mod emulator;
 mod faults;
 mod operations;
 mod shared;
+mod unit;
 
 use num_bigint::BigUint;
 

@@ -1,0 +1,394 @@
+//! An NVIDIA GPU as a [`Device`].
+
+use core::fmt;
+use core::time::Duration;
+use std::path::Path;
+use std::thread;
+use std::time::Instant;
+
+use crate::device::{Batch, Device, Failure, Kernel, Mark, Memory};
+use crate::driver::{Address, Driver, Handle, OneAtATime, Pinned};
+use crate::layout::Size;
+
+/// The first GPU of this machine, with its kernels, one stream and pinned memory.
+pub struct Gpu(OneAtATime<Inner>);
+
+struct Inner {
+    driver: Driver,
+    name: String,
+    device: i32,
+    multiprocessors: usize,
+    context: Handle,
+    stream: Handle,
+    /// Events of [`Mark`], and one to wait for.
+    marks: [Handle; 4],
+    end: Handle,
+    /// Functions by kernel, then by size.
+    functions: [[Handle; 4]; 4],
+    memories: Vec<(Address, usize)>,
+    to_device: Option<Pinned>,
+    /// Bytes of `to_device` that copies may still read.
+    used: usize,
+    from_device: Option<Pinned>,
+    /// `true` after a failure: the device may still use its memory.
+    has_failed: bool,
+}
+
+/// No GPU can be used; the message names the reason.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// A call of the driver failed.
+    Failed(Failure),
+    /// The driver knows no GPU.
+    NoDevice(String),
+    /// There is no driver.
+    NoDriver(String),
+    /// The GPU has an architecture before 8.0.
+    OldDevice(String),
+    /// The driver has another version than 13.0 or later.
+    OldDriver(i32),
+}
+
+impl core::error::Error for OpenError {}
+
+impl fmt::Display for OpenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Failed(failure) => failure.fmt(f),
+            Self::NoDevice(why) => write!(
+                f,
+                "NVIDIA's driver finds no GPU ({why}): run nvidia-smi; the administrator must give this \
+                 process access to /dev/nvidia*"
+            ),
+            Self::NoDriver(why) => write!(
+                f,
+                "no NVIDIA driver on this machine ({why}): on a machine with a GPU, the administrator \
+                 must install NVIDIA's driver, version 580 or later"
+            ),
+            Self::OldDevice(name) => write!(
+                f,
+                "{name} is too old: use a GPU with compute capability 8.0 or later, such as an A100"
+            ),
+            Self::OldDriver(version) => write!(
+                f,
+                "NVIDIA's driver supports CUDA {}.{} only: the administrator must install version 580 or \
+                 later, for CUDA 13.0",
+                version / 1000,
+                version % 1000 / 10
+            ),
+        }
+    }
+}
+
+impl From<Failure> for OpenError {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure)
+    }
+}
+
+/// The driver's library.
+const LIBRARY: &str = "libcuda.so.1";
+/// The version of CUDA that the kernels were compiled with.
+const CUDA_VERSION: i32 = 13_000;
+/// Attributes of devices.
+const MULTIPROCESSOR_COUNT: i32 = 16;
+const CAPABILITY_MAJOR: i32 = 75;
+const CAPABILITY_MINOR: i32 = 76;
+/// Threads of a block, as in `device/kernels.cu`.
+const THREADS: u32 = 128;
+/// Powers in a window's table, as in `device/private.h`.
+const POWERS: u32 = 16;
+/// Warps that keep a quarter of a multiprocessor busy.
+const WARPS: usize = 2;
+const KERNELS: [Kernel; 4] = [Kernel::Blind, Kernel::Power, Kernel::Finish, Kernel::MakePair];
+
+/// The argument of each kernel: `Batch` of `device/layout.h`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Argument {
+    memories: [Address; 8],
+    count: u32,
+    exponent: u32,
+}
+
+impl fmt::Debug for Gpu {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Gpu").field("name", &self.0.0.name).finish_non_exhaustive()
+    }
+}
+
+impl Gpu {
+    /// Opens the driver and the first GPU, and loads the kernels.
+    ///
+    /// # Errors
+    ///
+    /// There is no driver or no suitable GPU; the message says what is missing.
+    pub fn open() -> Result<Self, OpenError> {
+        Self::open_with(Path::new(LIBRARY))
+    }
+
+    /// Opens the first GPU through another library with the driver's functions.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Self::open).
+    pub fn open_with(library: &Path) -> Result<Self, OpenError> {
+        let driver = Driver::open(library).map_err(OpenError::NoDriver)?;
+        let no_device = |failure| match failure {
+            Failure::Call { why, .. } => OpenError::NoDevice(why),
+            other => OpenError::Failed(other),
+        };
+        driver.init().map_err(no_device)?;
+        let version = driver.version()?;
+        if version < CUDA_VERSION {
+            return Err(OpenError::OldDriver(version));
+        }
+        if driver.device_count().map_err(no_device)? == 0 {
+            return Err(OpenError::NoDevice("it counts none".to_owned()));
+        }
+        let device = driver.device(0)?;
+        let name = driver.device_name(device)?;
+        let attribute = |attribute| driver.attribute(attribute, device);
+        let capability = (attribute(CAPABILITY_MAJOR)?, attribute(CAPABILITY_MINOR)?);
+        if capability < (8, 0) {
+            return Err(OpenError::OldDevice(name));
+        }
+        let multiprocessors = usize::try_from(attribute(MULTIPROCESSOR_COUNT)?).unwrap_or(1).max(1);
+        let context = driver.retain_context(device)?;
+        let inner = Inner::new(driver, (device, context), name, multiprocessors, capability)?;
+        Ok(Self(OneAtATime(inner)))
+    }
+
+    fn entered(&mut self) -> Result<&mut Inner, Failure> {
+        let inner = &mut self.0.0;
+        inner.driver.enter(inner.context)?;
+        Ok(inner)
+    }
+
+    /// Runs `f`; after a failure, memory is never freed.
+    fn with<T>(&mut self, f: impl FnOnce(&mut Inner) -> Result<T, Failure>) -> Result<T, Failure> {
+        let result = self.entered().and_then(f);
+        self.0.0.has_failed |= result.is_err();
+        result
+    }
+}
+
+/// Returns the compiled kernels for a compute capability: machine code, or PTX, which the driver
+/// compiles in seconds and keeps in its cache.
+fn image(capability: (i32, i32)) -> Vec<u8> {
+    let packed: &[u8] = if capability == (9, 0) {
+        include_bytes!("../prebuilt/kernels.sm_90.cubin.z")
+    } else {
+        include_bytes!("../prebuilt/kernels.ptx.z")
+    };
+    let mut image = miniz_oxide::inflate::decompress_to_vec_zlib(packed)
+        .expect("a test unpacks the files of this crate");
+    image.push(0);
+    image
+}
+
+impl Inner {
+    fn new(
+        driver: Driver,
+        (device, context): (i32, Handle),
+        name: String,
+        multiprocessors: usize,
+        capability: (i32, i32),
+    ) -> Result<Self, Failure> {
+        driver.enter(context)?;
+        let module = driver.load_module(&image(capability))?;
+        let stream = driver.stream()?;
+        let end = driver.event()?;
+        let mut marks = [end; 4];
+        for mark in &mut marks {
+            *mark = driver.event()?;
+        }
+        let mut functions = [[context; 4]; 4];
+        for (functions, kernel) in functions.iter_mut().zip(KERNELS) {
+            for (function, size) in functions.iter_mut().zip(Size::ALL) {
+                let name = format!("{}_{}", kernel.name(), size.bits());
+                *function = driver.function(module, &name)?;
+                if kernel == Kernel::Power {
+                    driver.allow_shared_memory(*function, table_bytes(size))?;
+                }
+            }
+        }
+        Ok(Self {
+            driver,
+            name,
+            device,
+            multiprocessors,
+            context,
+            stream,
+            marks,
+            end,
+            functions,
+            memories: Vec::new(),
+            to_device: None,
+            used: 0,
+            from_device: None,
+            has_failed: false,
+        })
+    }
+
+    /// Waits until everything before has run.
+    fn wait(&mut self, limit: Duration) -> Result<(), Failure> {
+        /// Polls take little CPU time, and add little to the milliseconds of a batch.
+        const PAUSE: Duration = Duration::from_micros(20);
+        let begin = Instant::now();
+        self.driver.record(self.end, self.stream)?;
+        while !self.driver.has_passed(self.end)? {
+            if begin.elapsed() >= limit {
+                return Err(Failure::Timeout(limit));
+            }
+            thread::sleep(PAUSE);
+        }
+        if let Some(memory) = &mut self.to_device {
+            memory.wipe(self.used);
+        }
+        self.used = 0;
+        Ok(())
+    }
+
+    /// Returns room in the memory for copies to the device. Waits if it is full.
+    fn room(&mut self, bytes: usize) -> Result<usize, Failure> {
+        const LIMIT: Duration = Duration::from_secs(1);
+        let len = self.to_device.as_ref().map_or(0, Pinned::len);
+        if self.used + bytes > len {
+            self.wait(LIMIT)?;
+            if bytes > len {
+                exchange(&self.driver, &mut self.to_device, bytes)?;
+            }
+        }
+        self.used += bytes;
+        Ok(self.used - bytes)
+    }
+}
+
+/// Replaces pinned memory that nobody uses by more.
+fn exchange(driver: &Driver, memory: &mut Option<Pinned>, bytes: usize) -> Result<(), Failure> {
+    if let Some(old) = memory.take() {
+        driver.unpin(old)?;
+    }
+    *memory = Some(driver.pin(bytes.next_power_of_two().max(1 << 16))?);
+    Ok(())
+}
+
+impl Drop for Inner {
+    /// Releases the context with all its memory, unless the device may still use it.
+    fn drop(&mut self) {
+        if self.has_failed || self.driver.enter(self.context).is_err() {
+            return;
+        }
+        for memory in [self.to_device.take(), self.from_device.take()].into_iter().flatten() {
+            if self.driver.unpin(memory).is_err() {
+                return;
+            }
+        }
+        let _ = self.driver.release_context(self.device);
+    }
+}
+
+/// Returns the bytes of shared memory of a block that exponentiates.
+fn table_bytes(size: Size) -> u32 {
+    POWERS * 4 * THREADS * u32::try_from(size.words()).expect("at most 12")
+}
+
+impl Device for Gpu {
+    fn name(&self) -> &str {
+        &self.0.0.name
+    }
+
+    fn fill(&self, size: Size) -> usize {
+        self.0.0.multiprocessors * 4 * WARPS * 32 / (2 * size.lanes())
+    }
+
+    fn allocate(&mut self, bytes: usize) -> Result<Memory, Failure> {
+        self.with(|gpu| {
+            let address = gpu.driver.allocate(bytes)?;
+            gpu.driver.clear(address, bytes, gpu.stream)?;
+            gpu.memories.push((address, bytes));
+            Ok(Memory(gpu.memories.len() as u64 - 1))
+        })
+    }
+
+    fn write(&mut self, to: Memory, offset: usize, bytes: &[u8]) -> Result<(), Failure> {
+        self.with(|gpu| {
+            let address = gpu.at(to, offset, bytes.len());
+            let at = gpu.room(bytes.len())?;
+            let at = at..at + bytes.len();
+            let memory = gpu.to_device.as_mut().expect("it has room");
+            memory.bytes_mut()[at.clone()].copy_from_slice(bytes);
+            gpu.driver.load(address, memory, at, gpu.stream)
+        })
+    }
+
+    fn read(
+        &mut self,
+        from: Memory,
+        offset: usize,
+        into: &mut [u8],
+        limit: Duration,
+    ) -> Result<(), Failure> {
+        self.with(|gpu| {
+            let address = gpu.at(from, offset, into.len());
+            if gpu.from_device.as_ref().map_or(0, Pinned::len) < into.len() {
+                exchange(&gpu.driver, &mut gpu.from_device, into.len())?;
+            }
+            let memory = gpu.from_device.as_mut().expect("it has room");
+            gpu.driver.store(memory, address, into.len(), gpu.stream)?;
+            gpu.wait(limit)?;
+            let memory = gpu.from_device.as_mut().expect("it has room");
+            into.copy_from_slice(&memory.bytes()[..into.len()]);
+            memory.wipe(into.len());
+            Ok(())
+        })
+    }
+
+    fn clear(&mut self, memory: Memory) -> Result<(), Failure> {
+        self.with(|gpu| {
+            let (address, bytes) = gpu.place(memory);
+            gpu.driver.clear(address, bytes, gpu.stream)
+        })
+    }
+
+    fn launch(&mut self, kernel: Kernel, size: Size, batch: &Batch) -> Result<(), Failure> {
+        self.with(|gpu| {
+            let memories = batch.memories.map(|memory| gpu.place(memory).0);
+            let argument = Argument { memories, count: batch.count, exponent: batch.exponent };
+            // Groups of both halves of an operation together have as many threads as one for N.
+            let threads = batch.count * 2 * u32::try_from(size.lanes()).expect("at most 8");
+            let shared = if kernel == Kernel::Power { table_bytes(size) } else { 0 };
+            let function = gpu.functions[kernel as usize][size.index()];
+            let blocks = threads.div_ceil(THREADS);
+            gpu.driver.launch(function, blocks, THREADS, shared, gpu.stream, &argument)
+        })
+    }
+
+    fn mark(&mut self, mark: Mark) -> Result<(), Failure> {
+        self.with(|gpu| gpu.driver.record(gpu.marks[mark as usize], gpu.stream))
+    }
+
+    fn between(&mut self, from: Mark, to: Mark) -> Result<Duration, Failure> {
+        self.with(|gpu| {
+            let [from, to] = [from, to].map(|mark| gpu.marks[mark as usize]);
+            let milliseconds = gpu.driver.milliseconds(from, to)?;
+            Ok(Duration::from_secs_f64(f64::from(milliseconds.max(0.0)) / 1000.0))
+        })
+    }
+}
+
+impl Inner {
+    fn place(&self, memory: Memory) -> (Address, usize) {
+        let index = usize::try_from(memory.0).unwrap_or(usize::MAX);
+        *self.memories.get(index).expect("memory of this device")
+    }
+
+    /// Returns an address of a memory that has `bytes` bytes from `offset` on.
+    fn at(&self, memory: Memory, offset: usize, bytes: usize) -> Address {
+        let (address, len) = self.place(memory);
+        assert!(offset <= len && bytes <= len - offset, "within the memory");
+        address + offset as u64
+    }
+}

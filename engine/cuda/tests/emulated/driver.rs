@@ -1,0 +1,151 @@
+//! The GPU through a library that has the functions of NVIDIA's driver: `device/emulated_driver.cpp`.
+
+use core::ffi::c_int;
+use core::sync::atomic::{AtomicUsize, Ordering};
+use core::time::Duration;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use libloading::Library;
+use tollgate_cuda::{Failure, Gpu, OpenError, Operation, Operations, Size};
+
+use crate::emulator::{LONG, compiled};
+use crate::operations::{expected, key, run};
+
+/// Values that a test changes.
+#[derive(Clone, Copy)]
+pub(crate) enum Value {
+    Version,
+    Devices,
+    Major,
+    Minor,
+    Hangs,
+    Fails,
+    Corrupts,
+}
+
+/// A copy of the library for one test: a library has one state for each file.
+pub(crate) struct EmulatedDriver {
+    pub(crate) path: PathBuf,
+    library: Library,
+}
+
+impl EmulatedDriver {
+    pub(crate) fn new() -> Self {
+        static COMPILED: OnceLock<PathBuf> = OnceLock::new();
+        static NUMBER: AtomicUsize = AtomicUsize::new(0);
+        let compiled = COMPILED
+            .get_or_init(|| compiled("emulated_driver.cpp", "libcuda.so.1", &["-shared", "-fPIC"]));
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let path = compiled.with_file_name(format!("driver-{}-{number}", std::process::id()));
+        std::fs::copy(compiled, &path).unwrap();
+        // SAFETY: the library has no initialisers with requirements.
+        let library = unsafe { Library::new(&path) }.unwrap();
+        Self { path, library }
+    }
+
+    pub(crate) fn set(&self, value: Value, is: c_int) {
+        type Emulate = unsafe extern "C" fn(c_int, c_int);
+        // SAFETY: the library's function has this type.
+        let emulate = unsafe { self.library.get::<Emulate>("emulate") }.unwrap();
+        // SAFETY: the function has no requirements.
+        unsafe { emulate(value as c_int, is) }
+    }
+
+    pub(crate) fn open(&self) -> Result<Gpu, OpenError> {
+        Gpu::open_with(&self.path)
+    }
+}
+
+impl Drop for EmulatedDriver {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+fn assert_is_advice(error: &OpenError) {
+    let text = error.to_string();
+    assert!(!text.contains('\n') && text.contains(": "), "{text}");
+}
+
+#[test]
+fn a_missing_driver_or_gpu_is_one_line_that_says_what_to_do() {
+    let none = Gpu::open_with(Path::new("/nonexistent/libcuda.so.1")).unwrap_err();
+    assert!(matches!(none, OpenError::NoDriver(_)), "{none}");
+    assert_is_advice(&none);
+    // A library without the functions.
+    let other = Gpu::open_with(Path::new("libc.so.6")).unwrap_err();
+    assert!(other.to_string().contains("cuCtxSetCurrent"), "{other}");
+    let driver = EmulatedDriver::new();
+    for (value, is, expected) in [
+        (Value::Devices, 0, "finds no GPU"),
+        (Value::Version, 12_040, "supports CUDA 12.4 only"),
+        (Value::Major, 7, "Emulated H200 is too old"),
+    ] {
+        driver.set(value, is);
+        let error = driver.open().unwrap_err();
+        assert!(error.to_string().contains(expected), "{error}");
+        assert_is_advice(&error);
+        driver.set(Value::Devices, 1);
+        driver.set(Value::Version, 13_000);
+    }
+}
+
+#[test]
+fn operations_are_right_through_the_driver_on_any_thread() {
+    for capability in [(9, 0), (8, 6)] {
+        let driver = EmulatedDriver::new();
+        driver.set(Value::Major, capability.0);
+        driver.set(Value::Minor, capability.1);
+        let mut operations = Operations::new(Box::new(driver.open().unwrap()), 5);
+        for size in Size::ALL {
+            let key = key(size);
+            let mut jobs = vec![(Arc::clone(&key), vec![9; key.size()]); 2];
+            std::thread::scope(|scope| {
+                let thread = scope.spawn(|| run(&mut operations, size, &mut jobs));
+                assert_eq!(thread.join().unwrap(), [true; 2]);
+            });
+            assert_eq!(jobs[1].1, expected(&key, &vec![9; key.size()]), "{capability:?}");
+        }
+        assert_eq!(operations.device_name(), "Emulated H200");
+    }
+}
+
+/// Two lanes' worth of memory holds no more than the largest batch; larger ones make it grow.
+#[test]
+fn batches_of_any_size_fit_the_pinned_memory() {
+    let driver = EmulatedDriver::new();
+    let mut operations = Operations::new(Box::new(driver.open().unwrap()), 1000);
+    let (key, size) = (key(Size::Rsa1024), Size::Rsa1024);
+    // One multiprocessor has 4 quarters of 2 warps with 4 groups each.
+    assert_eq!(operations.width(size), 32);
+    for count in [1, 32, 7] {
+        let mut jobs = vec![(Arc::clone(&key), vec![9; key.size()]); count];
+        assert_eq!(run(&mut operations, size, &mut jobs), vec![true; count]);
+        assert!(jobs.iter().all(|(_, result)| *result == jobs[0].1));
+    }
+}
+
+#[test]
+fn failures_of_the_driver_are_errors_within_the_limit() {
+    let (key, size) = (key(Size::Rsa1024), Size::Rsa1024);
+    for value in [Value::Hangs, Value::Fails] {
+        let driver = EmulatedDriver::new();
+        let mut operations = Operations::new(Box::new(driver.open().unwrap()), 4);
+        let mut number = vec![9; key.size()];
+        let mut run = |limit| {
+            let mut batch = [Operation { key: &key, number: &mut number, passed: false }];
+            operations.run(size, &mut batch, limit)
+        };
+        run(LONG).unwrap();
+        driver.set(value, 1);
+        let limit = Duration::from_millis(100);
+        let failure = run(limit).unwrap_err();
+        let why = "CUDA_ERROR_LAUNCH_FAILED".to_owned();
+        let expected = match value {
+            Value::Hangs => Failure::Timeout(limit),
+            _ => Failure::Call { call: "cuEventQuery", why },
+        };
+        assert_eq!(failure, expected);
+    }
+}

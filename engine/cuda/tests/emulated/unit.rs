@@ -1,0 +1,109 @@
+//! The unit in a queue, through the emulated driver.
+
+use core::time::Duration;
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use tollgate_cuda::{Event, Failure, Offload, Policy, Size};
+use tollgate_queue::judge::{PrivateCases, judge};
+use tollgate_queue::{Config, Lanes, PrivateJob, Queue, Signing, Unit, Work};
+use tollgate_rsa::{Hash, PrivateKey};
+
+use crate::driver::{EmulatedDriver, Value};
+use crate::emulator::LONG;
+use crate::operations::key;
+
+type Log = Arc<Mutex<Vec<Event>>>;
+
+/// A policy that sends everything to the device.
+fn always() -> Policy {
+    Policy { cores: 0, batch_time_max: LONG, timeout: LONG }
+}
+
+fn unit(driver: &EmulatedDriver, width: usize, policy: Policy) -> (Box<dyn Unit<PrivateJob>>, Log) {
+    let log = Log::default();
+    let events = Arc::clone(&log);
+    let listener = move |event| events.lock().unwrap().push(event);
+    let device = Box::new(driver.open().unwrap());
+    (Box::new(Offload::new(device, width, policy, listener).unwrap()), log)
+}
+
+/// Batches on the device.
+fn offloaded(log: &Log) -> usize {
+    log.lock().unwrap().iter().filter(|event| matches!(event, Event::Done(_))).count()
+}
+
+/// Signs `count` messages at once and checks the signatures.
+fn sign(queue: &Queue<PrivateJob>, key: &Arc<PrivateKey>, count: u8) {
+    let digests: Vec<_> = (0..count).map(|i| Hash::Sha256.digest(&[i])).collect();
+    let mut signatures = vec![vec![0; key.size()]; count.into()];
+    let work = Work::SignPkcs1v15 { hash: Hash::Sha256 };
+    let pairs = digests.iter().zip(&mut signatures);
+    let mut requests: Vec<_> =
+        pairs.map(|(digest, s)| Signing::new(key, work, digest.as_ref(), s)).collect();
+    queue.caller().unwrap().sign_many(&mut requests).unwrap();
+    for (i, request) in (0..count).zip(&requests) {
+        let signature = request.outcome().unwrap();
+        key.public().verify_pkcs1v15(Hash::Sha256, &[i], signature).unwrap();
+    }
+}
+
+#[test]
+fn the_unit_passes_the_judge() {
+    let driver = EmulatedDriver::new();
+    let (unit, log) = unit(&driver, 3, always());
+    let verdict = judge(unit, &PrivateCases::new(key(Size::Rsa1024)).unwrap()).unwrap();
+    assert_eq!(verdict.name, "offload to Emulated H200");
+    assert!(verdict.width >= 3);
+    assert!(offloaded(&log) > 20);
+}
+
+#[test]
+fn unusual_keys_and_batches_that_do_not_pay_stay_on_the_processor() {
+    let driver = EmulatedDriver::new();
+    let e3 = include_str!("../../../../vectors/keys/rsa-2048-e3.pem");
+    let e3 = Arc::new(PrivateKey::from_pem(e3).unwrap());
+    // The emulation is slower than any processor.
+    let slow = Policy { cores: 1, ..always() };
+    let short = Policy { batch_time_max: Duration::ZERO, ..always() };
+    for (policy, key) in [(always(), e3), (slow, key(Size::Rsa1024)), (short, key(Size::Rsa1024))] {
+        let (unit, log) = unit(&driver, 8, policy);
+        let queue = Queue::start(Config::default(), [unit]).unwrap();
+        let tests = offloaded(&log);
+        sign(&queue, &key, 4);
+        assert_eq!(offloaded(&log), tests);
+    }
+}
+
+/// A device that is gone or hangs, and results that change on their way to the host.
+#[test]
+fn another_unit_takes_over_within_the_timeout() {
+    let (key, timeout) = (key(Size::Rsa1024), Duration::from_secs(3));
+    for value in [Value::Fails, Value::Hangs, Value::Corrupts] {
+        let driver = EmulatedDriver::new();
+        let (unit, log) = unit(&driver, 8, Policy { timeout, ..always() });
+        let lanes = Box::new(Lanes::new(0).unwrap());
+        let queue = Queue::start(Config::default(), [unit, lanes]).unwrap();
+        sign(&queue, &key, 8);
+        let before = log.lock().unwrap().len();
+        assert_eq!(queue.stats().unwrap().quarantines, 0);
+        driver.set(value, 1);
+        let begin = Instant::now();
+        sign(&queue, &key, 8);
+        assert_eq!(begin.elapsed() >= timeout, matches!(value, Value::Hangs));
+        let events = log.lock().unwrap()[before..].to_vec();
+        match value {
+            Value::Hangs => assert_eq!(events, [Event::Failed(Failure::Timeout(timeout))]),
+            Value::Fails => assert!(matches!(events[..], [Event::Failed(_)]), "{events:?}"),
+            _ => assert!(matches!(events[..], [Event::Done(_), Event::Wrong(_)]), "{events:?}"),
+        }
+        let stats = queue.stats().unwrap();
+        assert_eq!((stats.quarantines, stats.done), (1, 16));
+        // A device that failed is never used again; one with wrong results may pass its test later.
+        assert_eq!(queue.readmit().unwrap(), 0);
+        driver.set(value, 0);
+        let is_back = usize::from(matches!(value, Value::Corrupts));
+        assert_eq!(queue.readmit().unwrap(), is_back);
+        sign(&queue, &key, 8);
+    }
+}
