@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use tollgate_keyless::{ErrorCode, Operation, Ski};
+use tollgate_keyless::{Operation, Ski};
 use tollgate_queue::Work;
 use tollgate_rsa::premaster::PREMASTER_LEN;
 use tollgate_rsa::{Hash, MODULUS_BYTES_MAX, TlsVersions, eme_pkcs1v15, premaster};
@@ -250,7 +250,9 @@ impl AsymCipherContext {
                 output.write(&*premaster::decode(&with_padding(em, size), versions, substitute))
             }
             // So does a server that found the padding not valid, or the number not below the modulus.
-            (Err(Failure::Refused(ErrorCode::Crypto)), Some(_)) => output.write(&*substitute),
+            (Err(why), Some(_)) if why.last().is_some_and(Failure::is_of_payload) => {
+                output.write(&*substitute)
+            }
             (Err(why), _) => Err(self.provider.raise_remote(&why)),
         }
     }

@@ -232,7 +232,9 @@ unsafe extern "C" fn query_operation(
     let with_ecdsa = provider.is_some_and(|provider| provider.offers_ecdsa());
     match operation {
         OSSL_OP_ASYM_CIPHER => ASYM_CIPHER.first(),
-        OSSL_OP_DECODER if provider.is_some_and(|provider| provider.settings.remote.is_some()) => {
+        OSSL_OP_DECODER
+            if provider.is_some_and(|provider| !provider.settings.remote.is_empty()) =>
+        {
             DECODER.row(usize::from(!with_ecdsa))
         }
         OSSL_OP_KEYEXCH if with_x25519 => KEYEXCH.first(),

@@ -18,6 +18,7 @@ use tollgate_rsa::Workspace;
 use crate::alt_stack::on_alt_stack;
 use crate::connections::Connections;
 use crate::counters::{Counters, Event};
+use crate::settings::SIGNERS_MAX;
 
 /// The state of a provider in one process.
 pub(crate) struct ProcessState {
@@ -30,8 +31,8 @@ pub(crate) struct ProcessState {
     /// The number of operations that ran at once because no batch was expected.
     alone: AtomicUsize,
     engine: OnceLock<Option<RunningEngine>>,
-    /// Those to a signer.
-    pub(crate) connections: Connections,
+    /// Those to each signer.
+    pub(crate) connections: [Connections; SIGNERS_MAX],
 }
 
 pub(crate) struct RunningEngine {
@@ -105,7 +106,7 @@ impl ProcessState {
     fn new(process: u64) -> Self {
         let cores = thread::available_parallelism().map_or(1, NonZero::get);
         let [waiting, alone] = [0, 0].map(AtomicUsize::new);
-        let (engine, connections) = (OnceLock::new(), Connections::default());
+        let (engine, connections) = (OnceLock::new(), Default::default());
         Self { process, cores, waiting, alone, engine, connections }
     }
 

@@ -2,21 +2,26 @@
 #![forbid(unsafe_code)]
 
 use core::any::Any;
+use core::time::Duration;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Instant;
 
-use rustix::io::Errno;
-use tollgate_keyless::{ErrorCode, Operation, Ski};
+use tollgate_keyless::{Operation, Ski};
 use zeroize::Zeroizing;
 
 use crate::alt_stack::on_alt_stack;
-use crate::connections::{Answer, Failure, Flight};
+use crate::connections::{Answer, Connections, Failure, Flight};
 use crate::counters::Event;
 use crate::jobs::{Callback, OfJob as _, RunningJob};
 use crate::private::PAUSES_MAX;
 use crate::provider::Provider;
 use crate::reason::Reason;
+use crate::settings::SIGNERS_MAX;
 use crate::watch::{Key, Watch};
+
+/// The shortest time for an operation, if earlier signers have used up all of it.
+const LIMIT_MIN: Duration = Duration::from_millis(1);
 
 /// The state of an operation when its job stops to pause.
 enum Unpaused {
@@ -27,49 +32,76 @@ enum Unpaused {
     Forked,
 }
 
+/// The failures of an operation, in the order of the signers. Without memory of its own, because the
+/// stack of a paused job has it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Failures([Option<Failure>; SIGNERS_MAX]);
+
+impl Failures {
+    /// Returns the failure that ended the operation.
+    pub(crate) fn last(&self) -> Option<Failure> {
+        self.0.iter().flatten().last().copied()
+    }
+}
+
 impl Provider {
-    /// Runs an operation on the signer, and passes the result to `check`, which says if it is the
-    /// right one. While a job is paused, the key is not in the context of libcrypto's call.
+    /// Runs an operation on the first signer that is there, and passes the result to `check`, which says
+    /// if it is the right one. While a job is paused, the key is not in the context of libcrypto's call.
+    ///
+    /// Each signer has an equal share of the time that is left.
     pub(crate) fn remote<K: Any + Send + Sync>(
         &self,
         key: &mut Option<Arc<K>>,
         request: (Ski, Operation, &[u8]),
-        check: impl FnOnce(&K, &[u8]) -> bool,
-    ) -> Result<Zeroizing<Vec<u8>>, Failure> {
-        let result = self.ask(key, request).and_then(|result| {
-            let check = || key.as_deref().is_some_and(|key| check(key, &result));
-            // The stack of a job is small.
-            let is_right = if self.running_job().is_some() { on_alt_stack(check) } else { check() };
-            if is_right { Ok(result) } else { Err(Failure::Wrong) }
-        });
-        // All users may read the counters, which must not reveal whether a padding is valid.
-        let is_done = match &result {
-            Err(Failure::Refused(ErrorCode::Crypto)) => request.1 == Operation::Decrypt,
-            result => result.is_ok(),
-        };
-        self.count(if is_done { Event::Remote } else { Event::RemoteFailure });
-        result
+        check: impl Fn(&K, &[u8]) -> bool,
+    ) -> Result<Zeroizing<Vec<u8>>, Failures> {
+        let deadline = Instant::now() + self.settings.remote_limit;
+        let mut failures = Failures::default();
+        let signers = &self.settings.remote;
+        for ((number, path), failure) in signers.iter().enumerate().zip(&mut failures.0) {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let limit = left.max(LIMIT_MIN) / u32::try_from(signers.len() - number).unwrap_or(1);
+            let result = self.ask((number, path), limit, key, request).and_then(|result| {
+                let check = || key.as_deref().is_some_and(|key| check(key, &result));
+                // The stack of a job is small.
+                let is_right =
+                    if self.running_job().is_some() { on_alt_stack(check) } else { check() };
+                if is_right { Ok(result) } else { Err(Failure::Wrong) }
+            });
+            // All users may read the counters, which must not reveal whether a padding is valid.
+            let is_done = match &result {
+                Ok(_) => true,
+                Err(why) => why.is_of_payload() && request.1 == Operation::Decrypt,
+            };
+            self.count(if is_done { Event::Remote } else { Event::RemoteFailure });
+            match result {
+                Ok(result) => return Ok(result),
+                Err(why) => *failure = Some(why),
+            }
+            if !failure.is_some_and(Failure::is_absence) {
+                break;
+            }
+        }
+        Err(failures)
     }
 
     fn ask<K: Any + Send + Sync>(
         &self,
+        (number, path): (usize, &Path),
+        limit: Duration,
         key: &mut Option<Arc<K>>,
         request: (Ski, Operation, &[u8]),
     ) -> Result<Zeroizing<Vec<u8>>, Failure> {
-        let Some(path) = &self.settings.remote else {
-            return Err(Failure::Gone(Errno::DESTADDRREQ));
-        };
-        let limit = self.settings.remote_limit;
-        let connections = &self.states.current().connections;
+        let connections = &self.states.current().connections[number];
         let flight = connections.begin(request, limit)?;
         let unpaused = match self.running_job().filter(|_| self.settings.pauses_jobs) {
-            Some(job) => self.ask_in_job(&job, key, flight, path),
+            Some(job) => self.ask_in_job(&job, key, flight, (connections, path)),
             None => Unpaused::Waits(flight),
         };
         match unpaused {
             Unpaused::Ended(flight, result) => connections.end(flight, result, limit),
             Unpaused::Waits(flight) => connections.wait(flight, path, limit),
-            Unpaused::Forked => self.ask(key, request),
+            Unpaused::Forked => self.ask((number, path), limit, key, request),
         }
     }
 
@@ -83,9 +115,8 @@ impl Provider {
         job: &RunningJob<'_>,
         key: &mut Option<Arc<K>>,
         mut flight: Flight,
-        path: &Path,
+        (connections, path): (&Connections, &Path),
     ) -> Unpaused {
-        let connections = &self.states.current().connections;
         let callback = job.callback();
         for pauses in 0..PAUSES_MAX {
             match connections.advance(&mut flight, path) {
@@ -125,11 +156,15 @@ impl Provider {
         Unpaused::Waits(flight)
     }
 
-    /// Adds a failure to the error queue, with the path of the signer, and returns the reason.
-    pub(crate) fn raise_remote(&self, failure: &Failure) -> Reason {
-        let path = self.settings.remote.as_deref().unwrap_or(Path::new("(none)"));
-        self.raise(Reason::Remote, &format!("the signer at {} {failure}", path.display()));
-        Reason::Said
+    /// Adds the failures to the error queue, with the paths of the signers, and returns the reason.
+    pub(crate) fn raise_remote(&self, failures: &Failures) -> Reason {
+        for (path, failure) in self.settings.remote.iter().zip(&failures.0) {
+            if let Some(why) = failure {
+                self.raise(Reason::Remote, &format!("the signer at {} {why}", path.display()));
+            }
+        }
+        // Only keys of stubs get here, which need a signer to be read.
+        if failures.last().is_some() { Reason::Said } else { Reason::Remote }
     }
 }
 

@@ -26,8 +26,9 @@ pub(crate) struct Settings {
     pub(crate) x25519: Offer,
     /// `ecdsa`: whether the provider offers ECDSA with P-256.
     pub(crate) ecdsa: Offer,
-    /// `remote`: the Unix socket of a signer, which has the keys of stubs.
-    pub(crate) remote: Option<PathBuf>,
+    /// `remote`: the Unix sockets of signers, which have the keys of stubs. An operation goes to the
+    /// first one that is there.
+    pub(crate) remote: Vec<PathBuf>,
     /// `remote_limit_ms`: the longest time that an operation waits for the signer.
     pub(crate) remote_limit: Duration,
     /// `metrics`: the folder for this process's counters; if `None`, no counters are written.
@@ -46,6 +47,9 @@ pub(crate) enum Offer {
 /// The upper limit of `linger_us_max`.
 const LINGER_US_MAX: u32 = 10_000;
 
+/// The maximum number of signers.
+pub(crate) const SIGNERS_MAX: usize = 4;
+
 /// The upper limit of `remote_limit_ms`: a minute.
 const REMOTE_LIMIT_MS_MAX: u32 = 60_000;
 
@@ -57,7 +61,7 @@ impl Default for Settings {
             implicit_rejection: true,
             x25519: Offer::Auto,
             ecdsa: Offer::Auto,
-            remote: None,
+            remote: Vec::new(),
             remote_limit: Duration::from_secs(1),
             metrics: None,
         }
@@ -105,14 +109,11 @@ impl Settings {
             };
         }
         if let Some(value) = ask(c"remote") {
-            let path = value.to_bytes().strip_prefix(b"unix:");
-            let path = path.map(|path| Path::new(OsStr::from_bytes(path)));
-            // The longest path of a socket has 107 bytes: unix(7).
-            let fits = |path: &&Path| path.is_absolute() && path.as_os_str().len() <= 107;
-            let path = path.filter(fits).ok_or_else(|| {
-                refused("remote", &value, "unix: and a path of at most 107 bytes, from / on")
+            settings.remote = sockets(&value).ok_or_else(|| {
+                let allowed = "unix: and a path of at most 107 bytes, from / on; or up to four of \
+                               them, with spaces between";
+                refused("remote", &value, allowed)
             })?;
-            settings.remote = Some(path.to_owned());
         }
         if let Some(value) = ask(c"remote_limit_ms") {
             let limit = number(&value, 1, REMOTE_LIMIT_MS_MAX)
@@ -130,6 +131,19 @@ impl Settings {
         }
         Ok(settings)
     }
+}
+
+/// Reads the paths of sockets, such as `unix:/a unix:/b`.
+fn sockets(value: &CStr) -> Option<Vec<PathBuf>> {
+    // The longest path of a socket has 107 bytes: unix(7).
+    let fits = |path: &&Path| path.is_absolute() && path.as_os_str().len() <= 107;
+    let words = value.to_bytes().split(|byte| byte.is_ascii_whitespace());
+    let words = words.filter(|word| !word.is_empty()).map(|word| {
+        let path = Path::new(OsStr::from_bytes(word.strip_prefix(b"unix:")?));
+        Some(path).filter(fits).map(Path::to_owned)
+    });
+    let paths: Vec<PathBuf> = words.collect::<Option<_>>()?;
+    (1..=SIGNERS_MAX).contains(&paths.len()).then_some(paths)
 }
 
 /// Parses decimal digits, without sign or spaces, of a number from `least` to `most`.
@@ -165,7 +179,7 @@ mod tests {
             (c"x25519", c"off"),
             (c"ecdsa", c"off"),
             (c"metrics", c"/run/tollgate"),
-            (c"remote", c"unix:/run/signer.sock"),
+            (c"remote", c"unix:/run/signer.sock  unix:/run/other"),
             (c"remote_limit_ms", c"250"),
         ];
         let expected = Settings {
@@ -175,7 +189,7 @@ mod tests {
             x25519: Offer::Off,
             ecdsa: Offer::Off,
             metrics: Some("/run/tollgate".into()),
-            remote: Some("/run/signer.sock".into()),
+            remote: vec!["/run/signer.sock".into(), "/run/other".into()],
             remote_limit: Duration::from_millis(250),
         };
         assert_eq!(read(&lines), Ok(expected));
@@ -206,6 +220,9 @@ mod tests {
             (c"metrics", c"", "from / on"),
             (c"remote", c"/run/signer.sock", "unix:"),
             (c"remote", c"unix:signer.sock", "from / on"),
+            (c"remote", c"", "unix:"),
+            (c"remote", c"unix:/a /b", "unix:"),
+            (c"remote", c"unix:/a unix:/b unix:/c unix:/d unix:/e", "up to four"),
             (c"remote_limit_ms", c"0", "1 to 60000"),
             (c"remote_limit_ms", c"60001", "1 to 60000"),
         ] {

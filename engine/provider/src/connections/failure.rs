@@ -6,7 +6,7 @@ use rustix::io::Errno;
 use tollgate_keyless::ErrorCode;
 
 /// The reason why there is no result.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum Failure {
     /// The signer refused it.
     Refused(ErrorCode),
@@ -24,6 +24,21 @@ pub(crate) enum Failure {
     Nonsense,
     /// The result is not that of this operation.
     Wrong,
+}
+
+impl Failure {
+    /// Returns whether the signer has not decided: another one may do the operation.
+    pub(crate) const fn is_absence(self) -> bool {
+        match self {
+            Self::Gone(_) | Self::Closed | Self::Cut | Self::Late | Self::Silent => true,
+            Self::Refused(_) | Self::Nonsense | Self::Wrong => false,
+        }
+    }
+
+    /// Returns whether the signer refused the payload.
+    pub(crate) const fn is_of_payload(self) -> bool {
+        matches!(self, Self::Refused(ErrorCode::Crypto))
+    }
 }
 
 impl fmt::Display for Failure {

@@ -5,6 +5,7 @@
 #[path = "../host/mod.rs"]
 mod host;
 
+mod failover;
 mod jobs;
 mod premaster;
 mod signer;

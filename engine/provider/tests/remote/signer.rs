@@ -46,7 +46,8 @@ impl Signer {
         })
     }
 
-    /// Creates one that answers a payload with this opcode and payload.
+    /// Creates one that answers a payload with this opcode and payload, or ends the connection if
+    /// the opcode is 0.
     pub(crate) fn answering(
         gate: usize,
         answer: impl Fn(&[u8]) -> (u8, Vec<u8>) + Send + Sync + 'static,
@@ -75,11 +76,22 @@ impl Signer {
 
     /// Returns a host, and the stub of its key.
     pub(crate) fn host(&self, limit_ms: u32) -> (Host, Key) {
-        let remote = format!("remote = unix:{}", self.path.display());
+        Self::host_of(&[self], limit_ms)
+    }
+
+    /// Returns a host with several signers.
+    pub(crate) fn host_of(signers: &[&Self], limit_ms: u32) -> (Host, Key) {
+        let paths = signers.iter().map(|signer| format!(" unix:{}", signer.path.display()));
+        let remote: String = core::iter::once("remote =".to_owned()).chain(paths).collect();
         let host = Host::configured(&format!("{remote}\nremote_limit_ms = {limit_ms}"));
         let public = private_key().public_key_to_der().unwrap();
         let stub = host.key(&Stub::new(public).unwrap().to_pem());
         (host, stub)
+    }
+
+    /// Removes the socket, so that nobody can connect.
+    pub(crate) fn hide(&self) {
+        fs::remove_file(&self.path).unwrap();
     }
 
     pub(crate) fn asked(&self) -> usize {
@@ -113,6 +125,9 @@ fn serve(
         let Split::Frame { frame, .. } = split(&request, 2048) else { panic!() };
         let message = Message::read(frame).unwrap();
         let (opcode, payload) = answer(message.payload);
+        if opcode == 0 {
+            break;
+        }
         let mut sent = Vec::new();
         Message { opcode, ski: None, payload: &payload, ..message }.write(&mut sent);
         if stream.write_all(&sent).is_err() {

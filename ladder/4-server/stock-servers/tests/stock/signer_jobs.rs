@@ -12,7 +12,7 @@ use std::thread;
 use tollgate_stock_servers::{Product, Settings};
 
 use crate::rig::{
-    PROTOCOLS, becomes, confirmed, counted, load, plan, settle, start, with_provider,
+    PROTOCOLS, becomes, confirmed, counted, eventually, load, plan, settle, start, with_provider,
 };
 use crate::signer::Place;
 
@@ -76,4 +76,26 @@ fn one_thread_has_requests_of_several_handshakes_in_flight() {
         counts.requests_of("sign", "done") + counts.requests_of("decrypt", "done"),
         sessions
     );
+}
+
+/// The second signer does the operations of the first one, those in flight among them.
+#[test]
+fn a_signer_that_ends_under_load_fails_no_handshake() {
+    let places = [(); 2].map(|()| Place::new("rsa-2048.pem"));
+    let [first, second] = places.each_ref().map(Place::start);
+    let mut settings = places[0].settings(Settings { asynchronous: true, ..with_provider() });
+    let sockets = places.each_ref().map(|place| format!("unix:{}", place.socket().display()));
+    settings.provider.insert("remote".into(), sockets.join(" "));
+    let Some(running) = start(Product::Haproxy, &settings) else { return };
+    let sessions = thread::scope(|scope| {
+        scope.spawn(|| {
+            eventually("the first one signs", || first.counts().requests_of("sign", "done") > 50);
+            drop(first);
+        });
+        confirmed(&load(&running, &plan(PROTOCOLS[2], 1500)))
+    });
+    settle(&running);
+    becomes(&sessions, || counted(&running, "remote_operations"));
+    let done = second.counts().requests_of("sign", "done");
+    assert!((10..sessions).contains(&done), "{done} of {sessions}");
 }
