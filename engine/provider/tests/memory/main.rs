@@ -6,6 +6,7 @@ mod host;
 
 mod abandoned_curves;
 mod abandoned_jobs;
+mod abandoned_remote;
 mod allocator;
 mod ecdsa;
 mod wiping;
