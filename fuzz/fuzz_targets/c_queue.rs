@@ -51,7 +51,7 @@ fn key() -> Key {
         assert_eq!(tollgate_private_key_public(key, &mut public), 0);
     }
     let scheme = tollgate_scheme {
-        kind: tollgate_scheme_kind::TOLLGATE_RSASSA_PKCS1_V1_5 as c_int,
+        kind: tollgate_scheme_kind::TOLLGATE_RSASSA_PKCS1V15 as c_int,
         hash: tollgate_hash::TOLLGATE_SHA256 as c_int,
         mgf_hash: 0,
         salt: 0,
