@@ -19,6 +19,11 @@ mod operations;
 mod policy;
 mod unit;
 
+/// The guide's example is compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/gpu.md")]
+pub struct Guide;
+
 pub use device::{Batch, Device, Failure, Kernel, Mark, Memory};
 pub use gpu::{Gpu, OpenError};
 pub use layout::{FAILED, JOB_BYTES, PASSED, Size};

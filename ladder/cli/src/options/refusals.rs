@@ -114,6 +114,8 @@ fn wrong_options_are_refused_with_their_names_and_the_help_of_their_verb() {
         ("speed queue --batch 4", "--batch"),
         ("speed --multi 0", "1..=1024"),
         ("speed --bits 512 --key x.pem", "--key"),
+        ("speed --unit card", "gpu"),
+        ("speed --unit gpu --multi 2", "cannot be used with"),
         ("speed --speed", "--speed"),
         ("workload from-log a.log", "--name"),
         ("workload from-log a.log --name ../x", "a-z"),

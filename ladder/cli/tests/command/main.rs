@@ -8,6 +8,7 @@ mod compare;
 mod consent;
 mod files;
 mod fleet;
+mod gpu;
 mod key;
 mod kinds;
 mod ladder;

@@ -1,6 +1,7 @@
 //! `tollgate speed`: RSA operations of Tollgate and of the libraries, in one run.
 
 pub(crate) mod explained;
+mod gpu;
 mod multi;
 pub(crate) mod pkeu;
 pub(crate) mod queue;
@@ -93,6 +94,11 @@ pub(crate) struct Operations {
     #[arg(short = 'z', long, value_name = "S", value_parser = seconds)]
     pub(crate) seconds: Option<f64>,
 
+    /// Unit to measure in batches instead of the processor: an NVIDIA GPU
+    #[arg(long, value_name = "UNIT")]
+    #[arg(conflicts_with_all = ["key", "multi", "exponent", "json", "batch", "against"])]
+    pub(crate) unit: Option<OffloadUnit>,
+
     /// Set by `tollgate speed pkeu`.
     #[arg(skip)]
     pub(crate) table: Option<Table>,
@@ -156,6 +162,13 @@ pub(crate) enum Against {
     Ring,
 }
 
+/// Units beside the processor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OffloadUnit {
+    /// An NVIDIA GPU.
+    Gpu,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exponent {
     /// The private exponent d, without CRT. It is as long as the modulus.
@@ -204,6 +217,9 @@ pub(crate) fn run(options: &Speed) -> Result<ExitCode, CliError> {
         Some(SubVerb::Pkeu(options)) => &options.operations(),
         None => &options.operations,
     };
+    if options.unit == Some(OffloadUnit::Gpu) {
+        return gpu::run(options);
+    }
     let json = options.written.json.as_deref();
     if let Some(threads) = options.multi {
         let seconds = options.seconds.unwrap_or(MULTI_SECONDS);
