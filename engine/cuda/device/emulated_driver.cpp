@@ -4,14 +4,59 @@
 // Work of a stream runs only when an event after it is asked for, so that memory that changes too
 // early gives wrong results. Each call that needs a context fails on a thread that has none.
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include <deque>
 #include <functional>
 #include <set>
+#include <vector>
 
-#include "emulated_kernels.h"
+#include "private.h"
+
+Fault fault;
+uint32_t group_in_work;
+
+// Groups beyond the last job, as on a device, where the number of groups is that of whole warps.
+constexpr uint32_t EXTRA_GROUPS = 1;
+
+template <class F>
+void for_each_job(const Batch& batch, uint32_t groups_of_job, F f)
+{
+    uint32_t groups = batch.count * groups_of_job;
+    for (uint32_t group = 0; group < groups + EXTRA_GROUPS; group++) {
+        group_in_work = group;
+        bool stores = group < groups;
+        f(stores ? group / groups_of_job : batch.count - 1, group % groups_of_job, stores);
+    }
+}
+
+template <int T, int L>
+void launch(uint32_t kernel, const Batch& batch)
+{
+    for_each_job(batch, kernel == 1 ? 2 : 1, [&](uint32_t job, uint32_t half, bool stores) {
+        switch (kernel) {
+        case 0: return blind<2 * T, L>(batch, job, stores);
+        case 1: return power<T, L>(batch, job, half, stores);
+        case 2: return finish<2 * T, L>(batch, job, stores);
+        case 3: return make_pair<2 * T, L>(batch, job, stores);
+        default: abort();
+        }
+    });
+}
+
+// Runs a kernel, numbered as in engine/cuda/src/device.rs.
+void run_kernel(uint32_t kernel, uint32_t bits, const Batch& batch)
+{
+    switch (bits) {
+    case 1024: return launch<4, 4>(kernel, batch);
+    case 2048: return launch<4, 8>(kernel, batch);
+    case 3072: return launch<4, 12>(kernel, batch);
+    case 4096: return launch<8, 8>(kernel, batch);
+    default: abort();
+    }
+}
 
 namespace {
 
@@ -29,6 +74,8 @@ struct Event {
 
 std::deque<std::function<void()>> stream;
 std::set<void*> pinned;
+// Start and length of each memory of the device, which is never freed.
+std::vector<std::pair<uint8_t*, size_t>> memories;
 thread_local void* current;
 int context, stream_handle, module;
 
@@ -45,6 +92,24 @@ double now()
     return time.tv_sec * 1e3 + time.tv_nsec * 1e-6;
 }
 
+template <int T, int L>
+void multiply(uint32_t* z, const uint32_t* x, const uint32_t* y, const uint32_t* m, uint32_t k0)
+{
+    Word<T> a[L], b[L], modulus[L];
+    read<T, L>(a, x), read<T, L>(b, y), read<T, L>(modulus, m);
+    amm<T, L>(a, a, b, modulus, k0);
+    write<T, L>(z, a);
+}
+
+template <int T, int L>
+void enter(uint32_t* z, const uint32_t* c, const uint32_t* rrr, const uint32_t* m, uint32_t k0)
+{
+    Word<T> x[L], modulus[L];
+    read<T, L>(modulus, m);
+    fold<T, L>(x, c, modulus, rrr, k0);
+    write<T, L>(z, x);
+}
+
 int in_stream(std::function<void()> work)
 {
     if (current != &context) return INVALID_CONTEXT;
@@ -56,9 +121,54 @@ int in_stream(std::function<void()> work)
 
 extern "C" {
 
+// These functions are for tests; the driver does not have them.
+
 void emulate(int value, int is)
 {
     values[value] = is;
+}
+
+// One bit flips the next time that this group gets to this stage.
+void emulate_fault(int stage, uint32_t group, uint32_t bit)
+{
+    fault = {stage, group, bit};
+}
+
+// `is_fold` is 0: z := amm(x, y); 1: z := fold(x), with R^3 in y.
+void emulate_arithmetic(int is_fold, uint32_t lanes, uint32_t words, uint32_t* z, const uint32_t* x,
+                        const uint32_t* y, const uint32_t* m, uint32_t k0)
+{
+#define LAYOUT(T, L) \
+    case 100 * T + L: return is_fold ? enter<T, L>(z, x, y, m, k0) : multiply<T, L>(z, x, y, m, k0)
+    switch (100 * lanes + words) {
+        LAYOUT(4, 4);
+        LAYOUT(8, 4);
+        LAYOUT(4, 8);
+        LAYOUT(8, 8);
+        LAYOUT(4, 12);
+        LAYOUT(8, 12);
+        LAYOUT(16, 8);
+    default: abort();
+    }
+}
+
+// Returns the bytes of a key and of a pair.
+void emulate_sizes(uint32_t bits, uint32_t* key, uint32_t* pair)
+{
+    switch (bits) {
+    case 1024: *key = sizeof(Key<16>), *pair = sizeof(Pair<16>); break;
+    case 2048: *key = sizeof(Key<32>), *pair = sizeof(Pair<32>); break;
+    case 3072: *key = sizeof(Key<48>), *pair = sizeof(Pair<48>); break;
+    case 4096: *key = sizeof(Key<64>), *pair = sizeof(Pair<64>); break;
+    default: abort();
+    }
+}
+
+// Returns the length of a memory of the device, in the order of allocation.
+size_t emulate_memory(size_t number, const uint8_t** start)
+{
+    *start = memories.at(number).first;
+    return memories.at(number).second;
 }
 
 int cuInit(unsigned)
@@ -197,6 +307,7 @@ int cuMemAlloc_v2(uint64_t* address, size_t bytes)
     void* memory = malloc(bytes);
     memset(memory, 0xa5, bytes); // old contents
     *address = (uint64_t)memory;
+    memories.push_back({(uint8_t*)memory, bytes});
     return current == &context ? SUCCESS : INVALID_CONTEXT;
 }
 

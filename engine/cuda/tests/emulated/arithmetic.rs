@@ -2,7 +2,7 @@
 
 use num_bigint::BigUint;
 
-use crate::emulator::Emulator;
+use crate::library::EmulatedDriver;
 use crate::{limbs, random, rounds};
 
 /// Lanes and words of all groups: those of primes, and those of moduli.
@@ -25,14 +25,18 @@ fn shifted(x: &BigUint, bits: usize, m: &BigUint) -> BigUint {
 }
 
 struct Layout {
-    emulator: Emulator,
+    driver: EmulatedDriver,
     lanes: u32,
     words: u32,
 }
 
 impl Layout {
     fn all() -> impl Iterator<Item = Self> {
-        LAYOUTS.into_iter().map(|(lanes, words)| Self { emulator: Emulator::start(), lanes, words })
+        LAYOUTS.into_iter().map(|(lanes, words)| Self {
+            driver: EmulatedDriver::new(),
+            lanes,
+            words,
+        })
     }
 
     fn limbs(&self) -> usize {
@@ -43,19 +47,17 @@ impl Layout {
         32 * self.limbs()
     }
 
-    fn amm(&mut self, x: &BigUint, y: &BigUint, m: &BigUint) -> BigUint {
-        let n = self.limbs();
-        let numbers = [x, y, m].map(|number| limbs(number, n));
-        let [x, y, m_limbs] = &numbers;
-        let words: [&[u32]; 5] = [&[self.lanes, self.words], x, y, m_limbs, &[k0(m)]];
-        BigUint::new(self.emulator.ask(b'm', &words, n))
+    fn amm(&self, x: &BigUint, y: &BigUint, m: &BigUint) -> BigUint {
+        let [x, y, m_limbs] = &[x, y, m].map(|number| limbs(number, self.limbs()));
+        let layout = (self.lanes, self.words);
+        BigUint::new(self.driver.arithmetic(false, layout, [x, y, m_limbs], k0(m)))
     }
 
-    fn fold(&mut self, c: &BigUint, m: &BigUint) -> BigUint {
-        let (n, bits) = (self.limbs(), self.bits());
-        let (c, rrr) = (limbs(c, 2 * n), limbs(&(power(3 * bits) % m), n));
-        let words: [&[u32]; 5] = [&[self.lanes, self.words], &c, &limbs(m, n), &rrr, &[k0(m)]];
-        BigUint::new(self.emulator.ask(b'o', &words, n))
+    fn fold(&self, c: &BigUint, m: &BigUint) -> BigUint {
+        let n = self.limbs();
+        let (c, rrr) = (limbs(c, 2 * n), limbs(&(power(3 * self.bits()) % m), n));
+        let layout = (self.lanes, self.words);
+        BigUint::new(self.driver.arithmetic(true, layout, [&c, &rrr, &limbs(m, n)], k0(m)))
     }
 
     /// Returns numbers below R whose carries are extreme.
@@ -89,7 +91,7 @@ impl Layout {
 #[test]
 fn products_of_extreme_operands_are_right_and_below_r() {
     let mut rng = fastrand::Rng::with_seed(28);
-    for mut layout in Layout::all() {
+    for layout in Layout::all() {
         let (operands, r) = (layout.operands(&mut rng), power(layout.bits()));
         for m in layout.moduli(&mut rng) {
             let factor = power(layout.bits()).modinv(&m).expect("m is odd");
@@ -107,7 +109,7 @@ fn products_of_extreme_operands_are_right_and_below_r() {
 #[test]
 fn random_products_are_right() {
     let mut rng = fastrand::Rng::with_seed(29);
-    for mut layout in Layout::all() {
+    for layout in Layout::all() {
         for _ in 0..rounds(200, 20_000) {
             let m = random(&mut rng, layout.bits()) | BigUint::from(1u32);
             let [x, y] = [(); 2].map(|()| random(&mut rng, layout.bits()));
@@ -124,7 +126,7 @@ fn random_products_are_right() {
 #[test]
 fn numbers_of_twice_the_length_enter_montgomery_form() {
     let mut rng = fastrand::Rng::with_seed(30);
-    for mut layout in Layout::all() {
+    for layout in Layout::all() {
         let bits = layout.bits();
         let (r, one) = (power(bits), BigUint::from(1u32));
         let mut primes = vec![BigUint::from(3u32), &r - 1u32, random(&mut rng, bits - 9) | &one];
@@ -133,7 +135,7 @@ fn numbers_of_twice_the_length_enter_montgomery_form() {
         }
         for p in primes {
             let is_large = p > &r * 7u32 / 10u32;
-            let mut check = |c: &BigUint| {
+            let check = |c: &BigUint| {
                 let x = layout.fold(c, &p);
                 assert!(x < r, "{c} mod {p}");
                 assert_eq!(&x % &p, c * &r % &p, "{c} mod {p}");

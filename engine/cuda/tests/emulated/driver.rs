@@ -1,67 +1,13 @@
 //! The GPU through a library that has the functions of NVIDIA's driver: `device/emulated_driver.cpp`.
 
-use core::ffi::c_int;
-use core::sync::atomic::{AtomicUsize, Ordering};
 use core::time::Duration;
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::path::Path;
+use std::sync::Arc;
 
-use libloading::Library;
 use tollgate_cuda::{Failure, Gpu, OpenError, Operation, Operations, Size};
 
-use crate::emulator::{LONG, compiled};
+use crate::library::{EmulatedDriver, LONG, Value};
 use crate::operations::{expected, key, run};
-
-/// Values that a test changes.
-#[derive(Clone, Copy)]
-pub(crate) enum Value {
-    Version,
-    Devices,
-    Major,
-    Minor,
-    Hangs,
-    Fails,
-    Corrupts,
-}
-
-/// A copy of the library for one test: a library has one state for each file.
-pub(crate) struct EmulatedDriver {
-    pub(crate) path: PathBuf,
-    library: Library,
-}
-
-impl EmulatedDriver {
-    pub(crate) fn new() -> Self {
-        static COMPILED: OnceLock<PathBuf> = OnceLock::new();
-        static NUMBER: AtomicUsize = AtomicUsize::new(0);
-        let compiled = COMPILED
-            .get_or_init(|| compiled("emulated_driver.cpp", "libcuda.so.1", &["-shared", "-fPIC"]));
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let path = compiled.with_file_name(format!("driver-{}-{number}", std::process::id()));
-        std::fs::copy(compiled, &path).unwrap();
-        // SAFETY: the library has no initialisers with requirements.
-        let library = unsafe { Library::new(&path) }.unwrap();
-        Self { path, library }
-    }
-
-    pub(crate) fn set(&self, value: Value, is: c_int) {
-        type Emulate = unsafe extern "C" fn(c_int, c_int);
-        // SAFETY: the library's function has this type.
-        let emulate = unsafe { self.library.get::<Emulate>("emulate") }.unwrap();
-        // SAFETY: the function has no requirements.
-        unsafe { emulate(value as c_int, is) }
-    }
-
-    pub(crate) fn open(&self) -> Result<Gpu, OpenError> {
-        Gpu::open_with(&self.path)
-    }
-}
-
-impl Drop for EmulatedDriver {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.path);
-    }
-}
 
 fn assert_is_advice(error: &OpenError) {
     let text = error.to_string();
@@ -97,7 +43,7 @@ fn operations_are_right_through_the_driver_on_any_thread() {
         let driver = EmulatedDriver::new();
         driver.set(Value::Major, capability.0);
         driver.set(Value::Minor, capability.1);
-        let mut operations = Operations::new(Box::new(driver.open().unwrap()), 5);
+        let mut operations = Operations::new(driver.device(), 5);
         for size in Size::ALL {
             let key = key(size);
             let mut jobs = vec![(Arc::clone(&key), vec![9; key.size()]); 2];
@@ -115,7 +61,7 @@ fn operations_are_right_through_the_driver_on_any_thread() {
 #[test]
 fn batches_of_any_size_fit_the_pinned_memory() {
     let driver = EmulatedDriver::new();
-    let mut operations = Operations::new(Box::new(driver.open().unwrap()), 1000);
+    let mut operations = Operations::new(driver.device(), 1000);
     let (key, size) = (key(Size::Rsa1024), Size::Rsa1024);
     // One multiprocessor has 4 quarters of 2 warps with 4 groups each.
     assert_eq!(operations.width(size), 32);
@@ -131,7 +77,7 @@ fn failures_of_the_driver_are_errors_within_the_limit() {
     let (key, size) = (key(Size::Rsa1024), Size::Rsa1024);
     for value in [Value::Hangs, Value::Fails] {
         let driver = EmulatedDriver::new();
-        let mut operations = Operations::new(Box::new(driver.open().unwrap()), 4);
+        let mut operations = Operations::new(driver.device(), 4);
         let mut number = vec![9; key.size()];
         let mut run = |limit| {
             let mut batch = [Operation { key: &key, number: &mut number, passed: false }];

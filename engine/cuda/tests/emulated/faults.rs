@@ -1,21 +1,19 @@
 //! Faults at every stage: a wrong number never leaves the device.
 
-use core::time::Duration;
 use std::sync::Arc;
 
-use tollgate_cuda::{Failure, Operation, Operations, Size};
+use tollgate_cuda::{Operations, Size};
 use tollgate_rsa::PrivateKey;
 
-use crate::emulator::{Emulator, LONG};
+use crate::library::EmulatedDriver;
 use crate::operations::{expected, key, run};
 use crate::rounds;
-use crate::shared::Shared;
 
 /// The stages of `device/private.h` of an operation, and those of the making of pairs.
-const STAGES: core::ops::RangeInclusive<u32> = 1..=8;
-const STAGES_OF_PAIRS: core::ops::RangeInclusive<u32> = 9..=10;
+const STAGES: core::ops::RangeInclusive<i32> = 1..=8;
+const STAGES_OF_PAIRS: core::ops::RangeInclusive<i32> = 9..=10;
 /// Stages with two groups for each job.
-const STAGES_OF_HALVES: core::ops::RangeInclusive<u32> = 2..=4;
+const STAGES_OF_HALVES: core::ops::RangeInclusive<i32> = 2..=4;
 const OPERATIONS: u32 = 3;
 
 fn jobs(key: &Arc<PrivateKey>, c: &[u8]) -> Vec<(Arc<PrivateKey>, Vec<u8>)> {
@@ -26,8 +24,8 @@ fn jobs(key: &Arc<PrivateKey>, c: &[u8]) -> Vec<(Arc<PrivateKey>, Vec<u8>)> {
 fn an_injected_fault_fails_its_operation_only() {
     let size = Size::Rsa1024;
     let (key, mut rng) = (key(size), fastrand::Rng::with_seed(35));
-    let shared = Shared::new(Emulator::start());
-    let mut operations = Operations::new(Box::new(shared.clone()), OPERATIONS as usize);
+    let driver = EmulatedDriver::new();
+    let mut operations = Operations::new(driver.device(), OPERATIONS as usize);
     let c = vec![5; key.size()];
     assert_eq!(run(&mut operations, size, &mut jobs(&key, &c)), [true; 3]);
     let right = expected(&key, &c);
@@ -35,7 +33,7 @@ fn an_injected_fault_fails_its_operation_only() {
         for _ in 0..rounds(4, 100) {
             let groups = if STAGES_OF_HALVES.contains(&stage) { 2 } else { 1 };
             let group = rng.u32(..OPERATIONS * groups);
-            shared.with(|device| device.inject(stage, group, rng.u32(..)));
+            driver.inject(stage, group, rng.u32(..));
             let mut hit = jobs(&key, &c);
             let passed = run(&mut operations, size, &mut hit);
             for (i, (passed, (_, number))) in passed.into_iter().zip(hit).enumerate() {
@@ -50,37 +48,14 @@ fn an_injected_fault_fails_its_operation_only() {
 }
 
 #[test]
-fn a_device_that_is_gone_or_hangs_ends_the_batch_with_an_error() {
-    let size = Size::Rsa1024;
-    let key = key(size);
-    let limit = Duration::from_millis(300);
-    for hangs in [false, true] {
-        let shared = Shared::new(Emulator::start());
-        let mut operations = Operations::new(Box::new(shared.clone()), 2);
-        let mut number = vec![5; key.size()];
-        let mut run = |limit| {
-            let mut batch = [Operation { key: &key, number: &mut number, passed: false }];
-            operations.run(size, &mut batch, limit)
-        };
-        run(LONG).unwrap();
-        shared.with(if hangs { Emulator::hang } else { Emulator::kill });
-        let failure = run(limit).unwrap_err();
-        assert_eq!(failure == Failure::Timeout(limit), hangs, "{failure}");
-        let text = failure.to_string();
-        assert!(!text.contains('\n') && (text.contains(": ") || text.contains("; ")), "{text}");
-        drop(operations); // does not wait for a device that is gone
-    }
-}
-
-#[test]
 fn a_fault_in_a_new_pair_fails_its_operation() {
     let size = Size::Rsa1024;
     let (key, mut rng) = (key(size), fastrand::Rng::with_seed(36));
     for stage in STAGES_OF_PAIRS.chain(STAGES_OF_HALVES) {
         for _ in 0..rounds(3, 50) {
-            let mut emulator = Emulator::start();
-            emulator.inject(stage, 0, rng.u32(..));
-            let mut operations = Operations::new(Box::new(emulator), 2);
+            let driver = EmulatedDriver::new();
+            driver.inject(stage, 0, rng.u32(..));
+            let mut operations = Operations::new(driver.device(), 2);
             let c = vec![5; key.size()];
             let mut jobs = vec![(Arc::clone(&key), c.clone()); 2];
             assert_eq!(run(&mut operations, size, &mut jobs), [false, true], "stage {stage}");

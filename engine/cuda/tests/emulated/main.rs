@@ -1,15 +1,15 @@
 //! The source of the kernels, compiled for a CPU, against big integers and against the engine's own
-//! operations. `device/emulated.cpp` describes the emulation.
+//! operations. The emulation is `device/emulated_driver.cpp`: a library with the functions of
+//! NVIDIA's driver.
 //!
 //! Each test runs longer with `TOLLGATE_TEST_LONG`.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod arithmetic;
 mod driver;
-mod emulator;
 mod faults;
+mod library;
 mod operations;
-mod shared;
 mod unit;
 
 use num_bigint::BigUint;

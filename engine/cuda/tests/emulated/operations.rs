@@ -4,10 +4,10 @@ use core::time::Duration;
 use std::sync::Arc;
 
 use num_bigint::BigUint;
-use tollgate_cuda::{Device as _, Memory, Operation, Operations, Size};
+use tollgate_cuda::{Operation, Operations, Size};
 use tollgate_rsa::{PrivateKey, Workspace};
 
-use crate::emulator::{Emulator, LONG};
+use crate::library::{EmulatedDriver, LONG};
 use crate::rounds;
 
 pub(crate) fn key(size: Size) -> Arc<PrivateKey> {
@@ -64,10 +64,10 @@ fn inputs(key: &PrivateKey, rng: &mut fastrand::Rng, count: usize) -> Vec<Vec<u8
 
 #[test]
 fn the_structures_of_host_and_device_have_the_same_sizes() {
-    let mut emulator = Emulator::start();
+    let driver = EmulatedDriver::new();
     for size in Size::ALL {
         let bits = u32::try_from(size.bits()).unwrap();
-        let sizes = emulator.ask(b's', &[&[bits]], 2);
+        let sizes = driver.sizes(bits);
         let expected = [size.key_bytes(), size.pair_bytes()].map(|x| u32::try_from(x).unwrap());
         assert_eq!(sizes, expected);
         assert_eq!(size.lanes() * size.words() * 64, size.bits());
@@ -80,7 +80,7 @@ fn results_equal_those_of_the_engine() {
     for (size, count) in Size::ALL.into_iter().zip([20, 6, 2, 1]) {
         let key = key(size);
         let numbers = inputs(&key, &mut rng, rounds(count, 50 * count));
-        let mut operations = Operations::new(Box::new(Emulator::start().with_fill(4)), 4);
+        let mut operations = Operations::new(EmulatedDriver::new().device(), 4);
         // Batches of 1, 2, 3 and 4, so that pairs are new, used, and of several operations.
         let mut rest = &numbers[..];
         for fill in (1..=4).cycle() {
@@ -115,7 +115,7 @@ fn keys_of_one_size_share_a_batch() {
     for size in [Size::Rsa1024, Size::Rsa2048] {
         let keys = [key(size), exchanged(size), key(size), exchanged(size)];
         // Fewer places than keys: keys are evicted and copied again.
-        let mut operations = Operations::new(Box::new(Emulator::start().with_fill(3)), 3);
+        let mut operations = Operations::new(EmulatedDriver::new().device(), 3);
         for round in 0..4 {
             let chosen = (0..3).map(|i| &keys[(round * 2 + i) % keys.len()]);
             let mut jobs: Vec<_> =
@@ -133,7 +133,7 @@ fn keys_of_one_size_share_a_batch() {
 fn a_blinding_pair_is_replaced_after_its_last_use() {
     let mut rng = fastrand::Rng::with_seed(34);
     let key = key(Size::Rsa1024);
-    let mut operations = Operations::new(Box::new(Emulator::start()), 1);
+    let mut operations = Operations::new(EmulatedDriver::new().device(), 1);
     for _ in 0..130 {
         let c = random_below_n(&key, &mut rng);
         let mut jobs = [(Arc::clone(&key), c.clone())];
@@ -145,7 +145,7 @@ fn a_blinding_pair_is_replaced_after_its_last_use() {
 #[test]
 fn times_add_up() {
     let key = key(Size::Rsa1024);
-    let mut operations = Operations::new(Box::new(Emulator::start()), 4);
+    let mut operations = Operations::new(EmulatedDriver::new().device(), 4);
     let mut numbers = vec![vec![7; key.size()]; 4];
     let mut batch: Vec<_> =
         numbers.iter_mut().map(|number| Operation { key: &key, number, passed: false }).collect();
@@ -161,27 +161,20 @@ fn times_add_up() {
 #[test]
 fn no_secret_remains_but_keys_and_pairs_in_use() {
     let size = Size::Rsa1024;
-    let shared = crate::shared::Shared::new(Emulator::start());
-    let mut operations = Operations::new(Box::new(shared.clone()), 4);
+    let driver = EmulatedDriver::new();
+    let mut operations = Operations::new(driver.device(), 4);
     let dropped = key(size);
     let mut jobs = vec![(Arc::clone(&dropped), vec![7; size.bytes()]); 4];
     assert_eq!(run(&mut operations, size, &mut jobs), [true; 4]);
-    let is_clear = |memory: u64, bytes: usize| {
-        let mut found = vec![1; bytes];
-        shared.with(|device| device.read(Memory(memory), 0, &mut found, LONG)).unwrap();
-        found.iter().all(|&byte| byte == 0)
-    };
-    let (keys, pairs, numbers) = (4 * size.key_bytes(), 4 * size.pair_bytes(), 4 * size.bytes());
-    for memory in 3..7 {
-        assert!(is_clear(memory, numbers), "memory {memory}");
+    let is_clear = |memory| driver.memory(memory).iter().all(|&byte| byte == 0);
+    for memory in 3..8 {
+        assert!(is_clear(memory), "memory {memory}");
     }
-    assert!(!is_clear(0, keys) && !is_clear(1, pairs), "they serve the next batch");
+    assert!(!is_clear(0) && !is_clear(1), "they serve the next batch");
     // A dropped key is overwritten by the next batch.
     drop((jobs, dropped));
     assert_eq!(run(&mut operations, size, &mut [(key(size), vec![7; size.bytes()])]), [true]);
-    let mut first = vec![1; 2 * size.key_bytes()];
-    shared.with(|device| device.read(Memory(0), 0, &mut first, LONG)).unwrap();
-    assert!(first[size.key_bytes()..].iter().all(|&byte| byte == 0), "one key is left");
+    assert!(driver.memory(0)[size.key_bytes()..].iter().all(|&byte| byte == 0), "one key is left");
     drop(operations);
-    assert!(is_clear(0, keys) && is_clear(1, pairs));
+    assert!(is_clear(0) && is_clear(1));
 }

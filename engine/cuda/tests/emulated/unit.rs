@@ -9,8 +9,7 @@ use tollgate_queue::judge::{PrivateCases, judge};
 use tollgate_queue::{Config, Lanes, PrivateJob, Queue, Signing, Unit, Work};
 use tollgate_rsa::{Hash, PrivateKey};
 
-use crate::driver::{EmulatedDriver, Value};
-use crate::emulator::LONG;
+use crate::library::{EmulatedDriver, LONG, Value};
 use crate::operations::key;
 
 type Log = Arc<Mutex<Vec<Event>>>;
@@ -24,7 +23,7 @@ fn unit(driver: &EmulatedDriver, width: usize, policy: Policy) -> (Box<dyn Unit<
     let log = Log::default();
     let events = Arc::clone(&log);
     let listener = move |event| events.lock().unwrap().push(event);
-    let device = Box::new(driver.open().unwrap());
+    let device = driver.device();
     (Box::new(Offload::new(device, width, policy, listener).unwrap()), log)
 }
 

@@ -1,0 +1,141 @@
+//! The library of `device/emulated_driver.cpp`, and its functions for tests.
+
+use core::ffi::c_int;
+use core::sync::atomic::{AtomicUsize, Ordering};
+use core::time::Duration;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use libloading::Library;
+use tollgate_cuda::{Device, Gpu, OpenError};
+
+/// A limit that no test should reach.
+pub(crate) const LONG: Duration = Duration::from_secs(120);
+
+/// Values that a test changes.
+#[derive(Clone, Copy)]
+pub(crate) enum Value {
+    Version,
+    Devices,
+    Major,
+    Minor,
+    Hangs,
+    Fails,
+    Corrupts,
+}
+
+/// A copy of the library for one test: a library has one state for each file.
+pub(crate) struct EmulatedDriver {
+    pub(crate) path: PathBuf,
+    library: Library,
+}
+
+impl EmulatedDriver {
+    pub(crate) fn new() -> Self {
+        static NUMBER: AtomicUsize = AtomicUsize::new(0);
+        let compiled = compiled();
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let path = compiled.with_file_name(format!("driver-{}-{number}", std::process::id()));
+        std::fs::copy(compiled, &path).unwrap();
+        // SAFETY: the library has no initialisers with requirements.
+        let library = unsafe { Library::new(&path) }.unwrap();
+        Self { path, library }
+    }
+
+    /// Returns a function of the library.
+    fn function<F: Copy>(&self, name: &str) -> F {
+        // SAFETY: the callers have the type of the function.
+        *unsafe { self.library.get::<F>(name) }.unwrap()
+    }
+
+    pub(crate) fn set(&self, value: Value, is: c_int) {
+        let emulate: extern "C" fn(c_int, c_int) = self.function("emulate");
+        emulate(value as c_int, is);
+    }
+
+    /// Changes one bit, the next time that a group gets to a stage.
+    pub(crate) fn inject(&self, stage: c_int, group: u32, bit: u32) {
+        let inject: extern "C" fn(c_int, u32, u32) = self.function("emulate_fault");
+        inject(stage, group, bit);
+    }
+
+    /// Returns `amm(x, y)`, or with `is_fold` `fold(x)`, where y is R^3 mod m.
+    pub(crate) fn arithmetic(
+        &self,
+        is_fold: bool,
+        (lanes, words): (u32, u32),
+        [x, y, m]: [&[u32]; 3],
+        k0: u32,
+    ) -> Vec<u32> {
+        type Arithmetic = unsafe extern "C" fn(
+            c_int,
+            u32,
+            u32,
+            *mut u32,
+            *const u32,
+            *const u32,
+            *const u32,
+            u32,
+        );
+        let n = (lanes * words) as usize;
+        assert_eq!((x.len(), y.len(), m.len()), (if is_fold { 2 * n } else { n }, n, n));
+        let mut z = vec![0; n];
+        let function: Arithmetic = self.function("emulate_arithmetic");
+        let (to, x, y, m) = (z.as_mut_ptr(), x.as_ptr(), y.as_ptr(), m.as_ptr());
+        // SAFETY: the lengths were checked.
+        unsafe { function(is_fold.into(), lanes, words, to, x, y, m, k0) };
+        z
+    }
+
+    /// Returns the bytes of a key and of a pair.
+    pub(crate) fn sizes(&self, bits: u32) -> [u32; 2] {
+        let mut sizes = [0; 2];
+        let [key, pair] = &mut sizes;
+        let function: extern "C" fn(u32, &mut u32, &mut u32) = self.function("emulate_sizes");
+        function(bits, key, pair);
+        sizes
+    }
+
+    /// Returns the contents of a memory of the device, in the order of allocation.
+    pub(crate) fn memory(&self, number: usize) -> Vec<u8> {
+        let mut start = core::ptr::null();
+        let function: extern "C" fn(usize, &mut *const u8) -> usize =
+            self.function("emulate_memory");
+        let len = function(number, &mut start);
+        // SAFETY: the library returns memory of this length, which it never frees; no work runs.
+        unsafe { core::slice::from_raw_parts(start, len) }.to_vec()
+    }
+
+    pub(crate) fn open(&self) -> Result<Gpu, OpenError> {
+        Gpu::open_with(&self.path)
+    }
+
+    pub(crate) fn device(&self) -> Box<dyn Device> {
+        Box::new(self.open().unwrap())
+    }
+}
+
+impl Drop for EmulatedDriver {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+/// Returns the library, which is compiled once.
+fn compiled() -> &'static Path {
+    static COMPILED: OnceLock<PathBuf> = OnceLock::new();
+    COMPILED.get_or_init(|| {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        let own = folder.join(format!("libcuda-{}", std::process::id()));
+        let result = folder.join("libcuda.so.1");
+        let options = ["-std=c++17", "-O2", "-fpeel-loops", "-Wall", "-Wextra", "-Werror"];
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("device/emulated_driver.cpp");
+        let mut compiler = Command::new("g++");
+        compiler.args(options).args(["-shared", "-fPIC", "-o"]).arg(&own).arg(source);
+        let status = compiler.status().expect("the emulation needs g++: install the package g++");
+        assert!(status.success(), "g++ compiles the emulation");
+        std::fs::rename(&own, &result).expect("a file of this process");
+        result
+    })
+}
