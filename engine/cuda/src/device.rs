@@ -135,6 +135,8 @@ pub enum Failure {
         /// The driver's word for the error.
         why: String,
     },
+    /// This process was forked from the one that opened the GPU.
+    Forked,
     /// The system has no random bytes for blinding.
     Random,
     /// The device did not end in time.
@@ -150,6 +152,9 @@ impl fmt::Display for Failure {
                 f,
                 "the GPU failed: {call} returned {why}; look for Xid in the kernel's log, then restart \
                  this program"
+            ),
+            Self::Forked => f.write_str(
+                "this process was forked from the one that opened the GPU: open it in this process",
             ),
             Self::Random => f.write_str("the system has no random bytes: try again later"),
             Self::Timeout(limit) => write!(

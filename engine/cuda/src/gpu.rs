@@ -6,6 +6,8 @@ use std::path::Path;
 use std::thread;
 use std::time::Instant;
 
+use tollgate_cpu::process::fork_generation;
+
 use crate::device::{Batch, Device, Failure, Kernel, Mark, Memory};
 use crate::driver::{Address, Driver, Handle, OneAtATime, Pinned};
 use crate::layout::Size;
@@ -16,6 +18,8 @@ pub struct Gpu(OneAtATime<Inner>);
 struct Inner {
     driver: Driver,
     name: String,
+    /// The fork generation of the process that opened the driver, which no child may use.
+    process: u64,
     device: i32,
     multiprocessors: usize,
     context: Handle,
@@ -162,6 +166,9 @@ impl Gpu {
 
     fn entered(&mut self) -> Result<&mut Inner, Failure> {
         let inner = &mut self.0.0;
+        if inner.process != fork_generation() {
+            return Err(Failure::Forked);
+        }
         inner.driver.enter(inner.context)?;
         Ok(inner)
     }
@@ -217,6 +224,7 @@ impl Inner {
         Ok(Self {
             driver,
             name,
+            process: fork_generation(),
             device,
             multiprocessors,
             context,
@@ -278,7 +286,8 @@ fn exchange(driver: &Driver, memory: &mut Option<Pinned>, bytes: usize) -> Resul
 impl Drop for Inner {
     /// Releases the context with all its memory, unless the device may still use it.
     fn drop(&mut self) {
-        if self.has_failed || self.driver.enter(self.context).is_err() {
+        let is_child = self.process != fork_generation();
+        if is_child || self.has_failed || self.driver.enter(self.context).is_err() {
             return;
         }
         for memory in [self.to_device.take(), self.from_device.take()].into_iter().flatten() {

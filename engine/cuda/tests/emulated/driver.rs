@@ -1,5 +1,6 @@
 //! The GPU through a library that has the functions of NVIDIA's driver: `device/emulated_driver.cpp`.
 
+use core::ffi::{c_int, c_uint};
 use core::time::Duration;
 use std::path::Path;
 use std::sync::Arc;
@@ -94,4 +95,46 @@ fn failures_of_the_driver_are_errors_within_the_limit() {
         };
         assert_eq!(failure, expected);
     }
+}
+
+unsafe extern "C" {
+    fn fork() -> c_int;
+    fn waitpid(pid: c_int, status: *mut c_int, options: c_int) -> c_int;
+    fn alarm(seconds: c_uint) -> c_uint;
+    fn _exit(status: c_int) -> !;
+}
+
+/// Returns whether `run` is true in a child.
+fn in_child(run: impl FnOnce() -> bool) -> bool {
+    // SAFETY: the child touches this thread's data only, and ends without unwinding.
+    let pid = unsafe { fork() };
+    if pid == 0 {
+        // SAFETY: ends a child that hangs.
+        unsafe { alarm(60) };
+        let status = if run() { 42 } else { 1 };
+        // SAFETY: ends the child.
+        unsafe { _exit(status) };
+    }
+    let mut status = 0;
+    // SAFETY: a child of this process, and a buffer for its status.
+    assert_eq!(unsafe { waitpid(pid, &raw mut status, 0) }, pid);
+    status >> 8 == 42
+}
+
+/// The driver does not support forks: a child calls none of its functions, not even to clean up.
+#[test]
+fn a_forked_child_does_not_use_the_driver() {
+    let driver = EmulatedDriver::new();
+    let (key, size) = (key(Size::Rsa1024), Size::Rsa1024);
+    let mut operations = Operations::new(driver.device(), 1);
+    let mut jobs = [(Arc::clone(&key), vec![9; key.size()])];
+    assert_eq!(run(&mut operations, size, &mut jobs), [true]);
+    let has_key = || driver.memory(0).iter().any(|&byte| byte != 0);
+    assert!(in_child(|| {
+        let mut batch = [Operation { key: &key, number: &mut jobs[0].1, passed: false }];
+        let is_refused = operations.run(size, &mut batch, LONG) == Err(Failure::Forked);
+        drop(operations);
+        is_refused && has_key()
+    }));
+    assert!(!has_key(), "the parent has cleaned up");
 }
