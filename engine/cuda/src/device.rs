@@ -154,7 +154,7 @@ impl fmt::Display for Failure {
                  this program"
             ),
             Self::Forked => f.write_str(
-                "this process was forked from the one that opened the GPU: open it in this process",
+                "this process was forked after its parent opened the GPU: open it after the fork only",
             ),
             Self::Random => f.write_str("the system has no random bytes: try again later"),
             Self::Timeout(limit) => write!(

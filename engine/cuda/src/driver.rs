@@ -3,6 +3,7 @@
 
 use core::error::Error as _;
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use core::mem::ManuallyDrop;
 use core::ptr::{self, NonNull};
 use std::ffi::CString;
 use std::path::Path;
@@ -80,8 +81,8 @@ functions! {
 /// The opened driver.
 pub(crate) struct Driver {
     functions: Functions,
-    /// Keeps the functions loaded.
-    _library: Library,
+    /// Never closed: threads of the driver, and copies after a failure, may go on.
+    _library: ManuallyDrop<Library>,
 }
 
 /// Calls a function of the driver; the code becomes a `Result` with the name of the call.
@@ -101,7 +102,7 @@ impl Driver {
         let opened = unsafe { Library::new(library) };
         let library = opened.map_err(|error| one_line(&error))?;
         let functions = Functions::find(&library)?;
-        Ok(Self { functions, _library: library })
+        Ok(Self { functions, _library: ManuallyDrop::new(library) })
     }
 
     fn check(&self, code: Code, call: &'static str) -> Result<(), Failure> {

@@ -34,8 +34,8 @@ struct Inner {
     /// Bytes of `to_device` that copies may still read.
     used: usize,
     from_device: Option<Pinned>,
-    /// `true` after a failure: the device may still use its memory.
-    has_failed: bool,
+    /// The first failure. The device may still use its memory, and is not used again.
+    failure: Option<Failure>,
 }
 
 /// No GPU can be used; the message names the reason.
@@ -169,14 +169,26 @@ impl Gpu {
         if inner.process != fork_generation() {
             return Err(Failure::Forked);
         }
+        if let Some(failure) = &inner.failure {
+            return Err(failure.clone());
+        }
         inner.driver.enter(inner.context)?;
         Ok(inner)
     }
 
-    /// Runs `f`; after a failure, memory is never freed.
+    /// Runs `f`. After a failure, nothing runs and memory is never freed; copies to the device, which
+    /// contain keys, are overwritten.
     fn with<T>(&mut self, f: impl FnOnce(&mut Inner) -> Result<T, Failure>) -> Result<T, Failure> {
         let result = self.entered().and_then(f);
-        self.0.0.has_failed |= result.is_err();
+        let inner = &mut self.0.0;
+        if let Err(failure) = &result
+            && inner.failure.is_none()
+        {
+            inner.failure = Some(failure.clone());
+            if let Some(memory) = &mut inner.to_device {
+                memory.wipe(inner.used);
+            }
+        }
         result
     }
 }
@@ -236,7 +248,7 @@ impl Inner {
             to_device: None,
             used: 0,
             from_device: None,
-            has_failed: false,
+            failure: None,
         })
     }
 
@@ -261,33 +273,37 @@ impl Inner {
 
     /// Returns room in the memory for copies to the device. Waits if it is full.
     fn room(&mut self, bytes: usize) -> Result<usize, Failure> {
-        const LIMIT: Duration = Duration::from_secs(1);
-        let len = self.to_device.as_ref().map_or(0, Pinned::len);
-        if self.used + bytes > len {
-            self.wait(LIMIT)?;
-            if bytes > len {
-                exchange(&self.driver, &mut self.to_device, bytes)?;
-            }
+        if self.used + bytes > self.to_device.as_ref().map_or(0, Pinned::len) {
+            self.wait(QUEUED_LIMIT)?;
         }
         self.used += bytes;
         Ok(self.used - bytes)
     }
+
+    /// Makes pinned memory for copies of this size. It grows only while nothing is queued.
+    fn pin(&mut self, bytes: usize) -> Result<(), Failure> {
+        if self.to_device.as_ref().is_some_and(|memory| memory.len() >= bytes) {
+            return Ok(());
+        }
+        self.wait(QUEUED_LIMIT)?;
+        for memory in [&mut self.to_device, &mut self.from_device] {
+            if let Some(old) = memory.take() {
+                self.driver.unpin(old)?;
+            }
+            *memory = Some(self.driver.pin(bytes.next_power_of_two().max(1 << 16))?);
+        }
+        Ok(())
+    }
 }
 
-/// Replaces pinned memory that nobody uses by more.
-fn exchange(driver: &Driver, memory: &mut Option<Pinned>, bytes: usize) -> Result<(), Failure> {
-    if let Some(old) = memory.take() {
-        driver.unpin(old)?;
-    }
-    *memory = Some(driver.pin(bytes.next_power_of_two().max(1 << 16))?);
-    Ok(())
-}
+/// Limit of a wait for work that was queued before.
+const QUEUED_LIMIT: Duration = Duration::from_secs(1);
 
 impl Drop for Inner {
     /// Releases the context with all its memory, unless the device may still use it.
     fn drop(&mut self) {
         let is_child = self.process != fork_generation();
-        if is_child || self.has_failed || self.driver.enter(self.context).is_err() {
+        if is_child || self.failure.is_some() || self.driver.enter(self.context).is_err() {
             return;
         }
         for memory in [self.to_device.take(), self.from_device.take()].into_iter().flatten() {
@@ -315,6 +331,7 @@ impl Device for Gpu {
 
     fn allocate(&mut self, bytes: usize) -> Result<Memory, Failure> {
         self.with(|gpu| {
+            gpu.pin(bytes)?;
             let address = gpu.driver.allocate(bytes)?;
             gpu.driver.clear(address, bytes, gpu.stream)?;
             gpu.memories.push((address, bytes));
@@ -342,9 +359,6 @@ impl Device for Gpu {
     ) -> Result<(), Failure> {
         self.with(|gpu| {
             let address = gpu.at(from, offset, into.len());
-            if gpu.from_device.as_ref().map_or(0, Pinned::len) < into.len() {
-                exchange(&gpu.driver, &mut gpu.from_device, into.len())?;
-            }
             let memory = gpu.from_device.as_mut().expect("it has room");
             gpu.driver.store(memory, address, into.len(), gpu.stream)?;
             gpu.wait(limit)?;

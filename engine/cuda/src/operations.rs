@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use rustix::time::{ClockId, clock_gettime};
 use tollgate_rsa::PrivateKey;
-use zeroize::{Zeroize as _, Zeroizing};
+use zeroize::Zeroizing;
 
 use crate::device::{Batch, Device, Failure, Kernel, Mark, Memory};
 use crate::keys::Keys;
@@ -134,6 +134,12 @@ impl Operations {
         device.read(own.memories[STATUS], 0, &mut statuses, limit)?;
         device.mark(Mark::Stored)?;
         own.clear(device)?;
+        // Waits for the clearing too, so no batch ends with secrets on the device.
+        device.read(own.memories[STATUS], 0, &mut [0; 4], limit)?;
+        let load = device.between(Mark::Begin, Mark::Loaded)?;
+        let execute = device.between(Mark::Loaded, Mark::Executed)?;
+        let store = device.between(Mark::Executed, Mark::Stored)?;
+        // Nothing can fail from here on.
         let results = numbers.chunks_exact_mut(size.bytes()).zip(statuses.as_chunks().0);
         for ((operation, pair), (number, status)) in operations.iter_mut().zip(pairs).zip(results) {
             operation.passed = u32::from_le_bytes(*status) == PASSED;
@@ -143,11 +149,6 @@ impl Operations {
                 operation.number.copy_from_slice(number);
             }
         }
-        // Waits for the clearing too, so no batch ends with secrets on the device.
-        device.read(own.memories[STATUS], 0, &mut statuses, limit)?;
-        let load = device.between(Mark::Begin, Mark::Loaded)?;
-        let execute = device.between(Mark::Loaded, Mark::Executed)?;
-        let store = device.between(Mark::Executed, Mark::Stored)?;
         Ok(Done {
             operations: operations.len(),
             load,
@@ -160,7 +161,7 @@ impl Operations {
 }
 
 impl Drop for Operations {
-    /// Overwrites keys and pairs on the device. A device that failed may not do it.
+    /// Overwrites keys and pairs on the device. A device that failed is not asked again.
     fn drop(&mut self) {
         for own in self.of_size.iter().flatten() {
             for memory in own.memories {
@@ -216,8 +217,10 @@ impl OfSize {
         }
         let mut jobs = Vec::with_capacity(operations.len());
         let mut fresh = Vec::new();
-        let mut inputs = Vec::with_capacity(operations.len() * size.bytes());
-        let mut randoms: Secret = Zeroizing::default();
+        // Of full size, because growing would leave copies in memory.
+        let secret =
+            || -> Secret { Zeroizing::new(Vec::with_capacity(operations.len() * size.bytes())) };
+        let (mut inputs, mut randoms) = (secret(), secret());
         // Places first: taking a pair must not see a key of a later operation evicted.
         let mut places = Vec::with_capacity(operations.len());
         for operation in operations {
@@ -244,7 +247,6 @@ impl OfSize {
         }
         device.write(self.memories[JOBS], 0, &job_bytes(&jobs))?;
         device.write(self.memories[INPUT], 0, &inputs)?;
-        inputs.zeroize();
         Ok(jobs.into_iter().map(|(_, pair)| pair).collect())
     }
 

@@ -1,12 +1,13 @@
 //! Decides which batches go to the device.
 
 use core::time::Duration;
+use std::time::Instant;
 
 /// Limits of an [`Offload`](crate::Offload) unit.
 #[derive(Clone, Debug)]
 pub struct Policy {
-    /// Cores that could run the operations instead. A batch goes to the device if these cores would
-    /// need at least as long. 0 sends every batch to the device.
+    /// Cores that could run the operations instead. The unit takes full batches if these cores would
+    /// need at least as long. With 0, only `batch_time_max` counts.
     pub cores: usize,
     /// Maximum time of a batch on the device. Sizes of keys that take longer stay on the processor.
     pub batch_time_max: Duration,
@@ -33,19 +34,26 @@ pub(crate) struct Costs {
     pub(crate) batch: Duration,
     /// One operation on one core.
     pub(crate) operation: Duration,
+    /// The end of the last batch on the device.
+    pub(crate) tried: Instant,
 }
 
+/// A device for which no batch pays is tried again after this time: it may have been slow only once.
+pub(crate) const RETRY: Duration = Duration::from_secs(10);
+
 impl Costs {
-    /// Returns `true` if a batch of this many operations should go to the device.
-    pub(crate) fn pays(&self, operations: usize, policy: &Policy) -> bool {
+    /// Returns `true` if the device ends a batch of this many operations no later than `cores` cores.
+    pub(crate) fn pays(&self, operations: usize, cores: usize, policy: &Policy) -> bool {
         let nanos = |count: usize, time: Duration| (count as u128).saturating_mul(time.as_nanos());
         self.batch <= policy.batch_time_max
-            && nanos(operations, self.operation) >= nanos(policy.cores, self.batch)
+            && nanos(operations, self.operation) >= nanos(cores, self.batch)
     }
 
-    /// Takes the time of another batch into account.
+    /// Takes the time of another batch into account. After a long pause, it alone counts.
     pub(crate) fn note_batch(&mut self, time: Duration) {
-        self.batch = (self.batch * 3 + time) / 4;
+        let is_old = self.tried.elapsed() >= RETRY;
+        self.batch = if is_old { time } else { (self.batch * 3 + time) / 4 };
+        self.tried = Instant::now();
     }
 }
 
@@ -58,13 +66,18 @@ mod tests {
     #[test]
     fn small_batches_and_slow_devices_stay_on_the_processor() {
         let policy = Policy { cores: 16, batch_time_max: 10 * MS, timeout: 100 * MS };
-        let mut costs = Costs { batch: 3 * MS, operation: MS / 2 };
+        let mut costs = Costs { batch: 3 * MS, operation: MS / 2, tried: Instant::now() };
         // 16 cores do 96 operations in 3 ms.
-        assert!(!costs.pays(95, &policy) && costs.pays(96, &policy));
+        assert!(!costs.pays(95, 16, &policy) && costs.pays(96, 16, &policy));
         costs.note_batch(35 * MS); // 11 ms
-        assert!(!costs.pays(4000, &policy), "above batch_time_max");
+        assert!(!costs.pays(4000, 16, &policy), "above batch_time_max");
         costs.note_batch(3 * MS); // 9 ms
-        assert!(costs.pays(4000, &policy));
-        assert!(costs.pays(1, &Policy { cores: 0, ..policy }));
+        assert!(costs.pays(4000, 16, &policy) && costs.pays(1, 0, &policy));
+        // One slow batch is not remembered for ever.
+        costs.note_batch(500 * MS);
+        assert!(!costs.pays(4000, 16, &policy));
+        costs.tried = Instant::now().checked_sub(RETRY).unwrap();
+        costs.note_batch(3 * MS);
+        assert_eq!(costs.batch, 3 * MS);
     }
 }

@@ -13,7 +13,7 @@ use zeroize::Zeroizing;
 use crate::device::{Device, Failure};
 use crate::layout::{Size, is_below};
 use crate::operations::{Done, Operation, Operations};
-use crate::policy::{Costs, Policy};
+use crate::policy::{Costs, Policy, RETRY};
 
 /// A unit with a device and the lanes of a processor.
 ///
@@ -92,9 +92,17 @@ impl Offload {
         Size::of_key(request.job.asked()?.0)
     }
 
-    fn pays(&self, size: Size, operations: usize) -> bool {
-        let costs = self.costs[size.index()].filter(|_| self.operations.is_some());
-        costs.is_some_and(|costs| costs.pays(operations, &self.policy))
+    fn costs(&self, size: Size) -> Option<Costs> {
+        self.costs[size.index()].filter(|_| self.operations.is_some())
+    }
+
+    /// Returns `true` if the device should run a batch that this unit has taken. The lanes would run
+    /// it on one core.
+    fn offloads(&self, size: Size, operations: usize) -> bool {
+        let cores = self.policy.cores.min(1);
+        self.costs(size).is_some_and(|costs| {
+            costs.pays(operations, cores, &self.policy) || costs.tried.elapsed() >= RETRY
+        })
     }
 
     /// Runs operations on the device, checks their results again and returns which are right, or
@@ -197,7 +205,7 @@ impl Offload {
                     return Err("an operation on the GPU");
                 }
             }
-            self.costs[size.index()] = Some(Costs { batch, operation });
+            self.costs[size.index()] = Some(Costs { batch, operation, tried: Instant::now() });
         }
         Ok(())
     }
@@ -217,19 +225,23 @@ impl Unit<PrivateJob> for Offload {
         &self.name
     }
 
+    /// The width of the device if full batches pay; otherwise that of the lanes, so that other units
+    /// get requests too.
     fn width(&self, class: Class) -> usize {
-        let size = usize::try_from(class.0).ok().and_then(Size::of_bits);
         let lanes = self.lanes.width(class);
-        match (&self.operations, size) {
-            (Some(operations), Some(size)) => operations.width(size).max(lanes),
-            _ => lanes,
-        }
+        let size = usize::try_from(class.0).ok().and_then(Size::of_bits);
+        let Some((size, operations)) = size.zip(self.operations.as_ref()) else {
+            return lanes;
+        };
+        let (width, policy) = (operations.width(size), &self.policy);
+        let pays = |costs: Costs| costs.pays(width, policy.cores, policy);
+        if self.costs(size).is_some_and(pays) { width.max(lanes) } else { lanes }
     }
 
     fn run(&mut self, batch: &mut [Box<Request<PrivateJob>>]) {
         let groups = batch.chunk_by_mut(|a, b| Self::size_of(a) == Self::size_of(b));
         for group in groups {
-            match Self::size_of(&group[0]).filter(|size| self.pays(*size, group.len())) {
+            match Self::size_of(&group[0]).filter(|size| self.offloads(*size, group.len())) {
                 Some(size) => self.run_on_device(size, group),
                 None => self.lanes.run(group),
             }

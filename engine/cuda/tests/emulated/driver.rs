@@ -58,7 +58,7 @@ fn operations_are_right_through_the_driver_on_any_thread() {
     }
 }
 
-/// Two lanes' worth of memory holds no more than the largest batch; larger ones make it grow.
+/// The memory for copies is made for full batches.
 #[test]
 fn batches_of_any_size_fit_the_pinned_memory() {
     let driver = EmulatedDriver::new();

@@ -1,11 +1,13 @@
 //! Faults at every stage: a wrong number never leaves the device.
 
+use core::time::Duration;
 use std::sync::Arc;
+use std::time::Instant;
 
-use tollgate_cuda::{Operations, Size};
+use tollgate_cuda::{Batch, Device, Failure, Kernel, Mark, Memory, Operation, Operations, Size};
 use tollgate_rsa::PrivateKey;
 
-use crate::library::EmulatedDriver;
+use crate::library::{EmulatedDriver, LONG, Value};
 use crate::operations::{expected, key, run};
 use crate::rounds;
 
@@ -63,4 +65,100 @@ fn a_fault_in_a_new_pair_fails_its_operation() {
             assert_eq!(run(&mut operations, size, &mut jobs), [true; 2], "with a new pair");
         }
     }
+}
+
+/// A device whose call fails after some calls that may fail.
+struct FailsAfter {
+    device: Box<dyn Device>,
+    calls: usize,
+}
+
+impl FailsAfter {
+    fn call(&mut self) -> Result<&mut dyn Device, Failure> {
+        self.calls = self.calls.checked_sub(1).ok_or(Failure::Timeout(LONG))?;
+        Ok(&mut *self.device)
+    }
+}
+
+impl Device for FailsAfter {
+    fn name(&self) -> &str {
+        self.device.name()
+    }
+
+    fn fill(&self, size: Size) -> usize {
+        self.device.fill(size)
+    }
+
+    fn allocate(&mut self, bytes: usize) -> Result<Memory, Failure> {
+        self.call()?.allocate(bytes)
+    }
+
+    fn write(&mut self, to: Memory, offset: usize, bytes: &[u8]) -> Result<(), Failure> {
+        self.call()?.write(to, offset, bytes)
+    }
+
+    fn read(
+        &mut self,
+        from: Memory,
+        offset: usize,
+        into: &mut [u8],
+        limit: Duration,
+    ) -> Result<(), Failure> {
+        self.call()?.read(from, offset, into, limit)
+    }
+
+    fn clear(&mut self, memory: Memory) -> Result<(), Failure> {
+        self.call()?.clear(memory)
+    }
+
+    fn launch(&mut self, kernel: Kernel, size: Size, batch: &Batch) -> Result<(), Failure> {
+        self.call()?.launch(kernel, size, batch)
+    }
+
+    fn mark(&mut self, mark: Mark) -> Result<(), Failure> {
+        self.call()?.mark(mark)
+    }
+
+    fn between(&mut self, from: Mark, to: Mark) -> Result<Duration, Failure> {
+        self.call()?.between(from, to)
+    }
+}
+
+#[test]
+fn a_failure_at_any_call_changes_no_number() {
+    let driver = EmulatedDriver::new();
+    let (key, size) = (key(Size::Rsa1024), Size::Rsa1024);
+    for calls in 0.. {
+        let device = FailsAfter { device: driver.device(), calls };
+        let mut operations = Operations::new(Box::new(device), 1);
+        let mut number = vec![9; key.size()];
+        let mut batch = [Operation { key: &key, number: &mut number, passed: false }];
+        let result = operations.run(size, &mut batch, LONG);
+        let passed = batch[0].passed;
+        assert_eq!(passed, result.is_ok(), "after {calls} calls");
+        if passed {
+            assert!(calls > 20, "{calls} calls");
+            assert_eq!(number, expected(&key, &vec![9; key.size()]));
+            break;
+        }
+        assert_eq!(number, vec![9; key.size()], "after {calls} calls");
+    }
+}
+
+#[test]
+fn a_device_that_hangs_is_not_waited_for_again() {
+    let driver = EmulatedDriver::new();
+    let (key, size) = (key(Size::Rsa1024), Size::Rsa1024);
+    let mut operations = Operations::new(driver.device(), 1);
+    let mut jobs = [(Arc::clone(&key), vec![9; key.size()])];
+    assert_eq!(run(&mut operations, size, &mut jobs), [true]);
+    driver.set(Value::Hangs, 1);
+    let limit = Duration::from_millis(50);
+    let mut number = vec![9; key.size()];
+    let mut batch = [Operation { key: &key, number: &mut number, passed: false }];
+    assert_eq!(operations.run(size, &mut batch, limit), Err(Failure::Timeout(limit)));
+    let begin = Instant::now();
+    assert_eq!(operations.run(size, &mut batch, LONG), Err(Failure::Timeout(limit)));
+    drop(operations);
+    assert!(begin.elapsed() < Duration::from_millis(900), "a wait of a second");
 }

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use tollgate_cuda::{Event, Failure, Offload, Policy, Size};
 use tollgate_queue::judge::{PrivateCases, judge};
-use tollgate_queue::{Config, Lanes, PrivateJob, Queue, Signing, Unit, Work};
+use tollgate_queue::{Class, Config, Lanes, PrivateJob, Queue, Signing, Unit, Work};
 use tollgate_rsa::{Hash, PrivateKey};
 
 use crate::library::{EmulatedDriver, LONG, Value};
@@ -66,7 +66,12 @@ fn unusual_keys_and_batches_that_do_not_pay_stay_on_the_processor() {
     let slow = Policy { cores: 1, ..always() };
     let short = Policy { batch_time_max: Duration::ZERO, ..always() };
     for (policy, key) in [(always(), e3), (slow, key(Size::Rsa1024)), (short, key(Size::Rsa1024))] {
-        let (unit, log) = unit(&driver, 8, policy);
+        let pays = policy.cores == 0 && !policy.batch_time_max.is_zero();
+        let (mut unit, log) = unit(&driver, 20, policy);
+        // If full batches do not pay, the unit takes no more requests than others.
+        unit.self_test().unwrap();
+        let class = Class(key.public().bits() as u64);
+        assert_eq!(unit.width(class) > Lanes::new(0).unwrap().width(class), pays);
         let queue = Queue::start(Config::default(), [unit]).unwrap();
         let tests = offloaded(&log);
         sign(&queue, &key, 4);
