@@ -306,6 +306,9 @@ impl Drop for Inner {
         if is_child || self.failure.is_some() || self.driver.enter(self.context).is_err() {
             return;
         }
+        if self.wait(QUEUED_LIMIT).is_err() {
+            return;
+        }
         for memory in [self.to_device.take(), self.from_device.take()].into_iter().flatten() {
             if self.driver.unpin(memory).is_err() {
                 return;
