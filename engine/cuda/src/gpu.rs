@@ -177,12 +177,13 @@ impl Gpu {
     }
 
     /// Runs `f`. After a failure, nothing runs and memory is never freed; copies to the device, which
-    /// contain keys, are overwritten.
+    /// contain keys, are overwritten, unless they are those of a parent process.
     fn with<T>(&mut self, f: impl FnOnce(&mut Inner) -> Result<T, Failure>) -> Result<T, Failure> {
         let result = self.entered().and_then(f);
         let inner = &mut self.0.0;
         if let Err(failure) = &result
             && inner.failure.is_none()
+            && *failure != Failure::Forked
         {
             inner.failure = Some(failure.clone());
             if let Some(memory) = &mut inner.to_device {
