@@ -24,6 +24,8 @@ pub struct Config {
     pub metrics: Option<Listen>,
     /// The number of worker threads, 1 to 256.
     pub workers: usize,
+    /// The unit that the queue prefers.
+    pub unit: UnitKind,
     /// The program should hide its memory and confine itself to the system calls of a signer.
     pub seccomp: bool,
     /// The keys.
@@ -32,6 +34,21 @@ pub struct Config {
     pub clients: Vec<ClientSettings>,
     /// Bounds and time limits.
     pub limits: Limits,
+}
+
+/// A kind of unit that the queue may prefer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnitKind {
+    /// The first GPU, for large batches of RSA operations. The lanes do everything else, and repeat the
+    /// operations of a GPU that fails.
+    Gpu,
+    /// The lanes of the processor.
+    Lanes,
+}
+
+impl UnitKind {
+    /// The kinds with their names in settings.
+    pub const ALL: [(Self, &'static str); 2] = [(Self::Gpu, "gpu"), (Self::Lanes, "lanes")];
 }
 
 /// A listener with TLS 1.3, whose clients have certificates.
@@ -146,6 +163,11 @@ impl Config {
         if !(1..=WORKERS_MAX).contains(&self.workers) {
             let why = format!("{} workers: give a number from 1 to {WORKERS_MAX}", self.workers);
             return Err(Error::setting("workers", why));
+        }
+        if self.unit == UnitKind::Gpu && self.seccomp {
+            let why = "the filter refuses the system calls of the GPU's driver: set `seccomp = false` \
+                       too";
+            return Err(Error::setting("unit", why));
         }
         if self.keys.is_empty() {
             return Err(Error::setting(

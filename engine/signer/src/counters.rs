@@ -5,6 +5,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use tollgate_keyless::{ErrorCode, Operation};
 
 use crate::config::Allowed;
+use crate::gpu::GpuCounts;
 
 /// The kinds of requests, with their names in metrics. Requests that cannot be read are of no kind.
 const KINDS: [&str; 5] = ["decrypt", "raw", "sign", "ping", "other"];
@@ -42,6 +43,8 @@ pub struct Counts {
     pub requests: Vec<(&'static str, &'static str, u64)>,
     /// Calls of units by the number of operations in them: `fill[n]` calls had n.
     pub fill: Vec<u64>,
+    /// The GPU's, if there is one.
+    pub gpu: Option<GpuCounts>,
 }
 
 impl Counters {
@@ -60,7 +63,8 @@ impl Counters {
         self.requests[kind][at].fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(crate) fn read(&self, fill: Vec<u64>) -> Counts {
+    /// Returns the counts of the workers.
+    pub(crate) fn read(&self) -> Counts {
         let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
         let outcomes = || core::iter::once("done").chain(ErrorCode::all().map(ErrorCode::name));
         let requests = KINDS.into_iter().zip(&self.requests).flat_map(|(kind, counts)| {
@@ -73,7 +77,7 @@ impl Counters {
             connections_refused: read(&self.refused),
             audit_failures: read(&self.audit_failures),
             requests: requests.collect(),
-            fill,
+            ..Counts::default()
         }
     }
 }

@@ -7,6 +7,7 @@
 //!   that do not exist. The raw operation must be allowed for the key and for the client.
 //! * Decryption rejects implicitly: a client never learns whether a padding was valid.
 //! * Requests of all connections meet in one queue, so those of several front ends share lanes.
+//! * A GPU can run large batches of RSA operations ([`UnitKind::Gpu`]).
 //! * Every operation is in the audit log before its result leaves.
 //! * Every wait and every queue is bounded; [`Limits`] sets the bounds that concern clients.
 //!
@@ -22,13 +23,16 @@ mod audit;
 mod config;
 mod connection;
 mod counters;
+mod engine;
 mod error;
+mod gpu;
 mod identity;
 mod keys;
 mod listener;
 mod metrics;
 mod policy;
 mod refusals;
+mod say;
 mod settings;
 mod shared;
 mod shares;
@@ -37,7 +41,8 @@ mod stream;
 mod tls;
 mod worker;
 
-pub use config::{Allowed, ClientSettings, Config, KeySettings, Limits, TlsSettings};
+pub use config::{Allowed, ClientSettings, Config, KeySettings, Limits, TlsSettings, UnitKind};
 pub use counters::Counts;
 pub use error::Error;
+pub use gpu::GpuCounts;
 pub use signer::{Report, Running, Signer};

@@ -34,6 +34,14 @@ impl Collector for Snapshot {
         family.counter("batches", "Batches of two operations or more", batches)?;
         family.counter("batched_operations", "Operations in batches", operations)?;
         let help = "Operations not released because the audit log could not be written";
-        family.counter("audit_failures", help, counts.audit_failures)
+        family.counter("audit_failures", help, counts.audit_failures)?;
+        let Some(gpu) = &counts.gpu else { return Ok(()) };
+        let help = "1 while batches may go to the GPU, 0 after a failure or a wrong result";
+        family.gauge("gpu_in_use", help, gpu.is_in_use.into())?;
+        family.counter("gpu_batches", "Batches that ran on the GPU", gpu.batches)?;
+        family.counter("gpu_operations", "Operations in these batches", gpu.operations)?;
+        let help = "Failures of the GPU, and wrong results, none of which has left the signer";
+        let kinds = [("device", gpu.failures), ("result", gpu.wrong_results)];
+        family.counters("gpu_failures", help, "kind", kinds)
     }
 }

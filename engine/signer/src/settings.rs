@@ -10,7 +10,7 @@ use serde::Deserialize;
 use tollgate_server::settings::{Named, Seconds, read};
 use tollgate_server::{Listen, UnknownName};
 
-use crate::config::{Allowed, ClientSettings, Config, KeySettings, Limits, TlsSettings};
+use crate::config::{Allowed, ClientSettings, Config, KeySettings, Limits, TlsSettings, UnitKind};
 use crate::error::Error;
 
 impl Config {
@@ -43,6 +43,7 @@ struct Site {
     audit_log: Option<PathBuf>,
     metrics: Option<Named<Listen>>,
     workers: Option<usize>,
+    unit: Option<Named<UnitKind>>,
     seccomp: Option<bool>,
     tls: Option<SiteTls>,
     #[serde(default)]
@@ -113,6 +114,14 @@ impl FromStr for Allowed {
     }
 }
 
+impl FromStr for UnitKind {
+    type Err = UnknownName;
+
+    fn from_str(name: &str) -> Result<Self, UnknownName> {
+        UnknownName::find("unit", name, &Self::ALL, |(_, name)| [name]).map(|(it, _)| it)
+    }
+}
+
 impl Site {
     fn into_config(self, folder: &Path) -> Config {
         let keys = self.key.into_iter().map(|SiteKey { name, file, raw }| KeySettings {
@@ -139,6 +148,7 @@ impl Site {
             audit_log: self.audit_log.map(|path| folder.join(path)),
             metrics: self.metrics.map(|Named(listen)| listen),
             workers: self.workers.unwrap_or_else(cores),
+            unit: self.unit.map_or(UnitKind::Lanes, |Named(unit)| unit),
             seccomp: self.seccomp.unwrap_or(true),
             keys: keys.collect(),
             clients: clients.collect(),

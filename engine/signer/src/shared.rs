@@ -4,17 +4,17 @@ use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
-use tollgate_queue::{PrivateJob, Queue};
-
 use crate::audit::Audit;
 use crate::counters::{Counters, Counts};
+use crate::engine::Engine;
 use crate::policy::Policy;
+use crate::say::Say;
 
 pub(crate) struct Shared {
     policy: Mutex<Arc<Policy>>,
     /// The number of reloads.
     generation: AtomicU64,
-    pub(crate) queue: Queue<PrivateJob>,
+    pub(crate) engine: Engine,
     pub(crate) counters: Counters,
     pub(crate) started: Instant,
     /// The turns of each worker.
@@ -24,22 +24,21 @@ pub(crate) struct Shared {
     pub(crate) is_audit_broken: AtomicBool,
     /// Set when the signer stops: the time by which the workers must finish.
     stop: OnceLock<Instant>,
-    /// Prints a line for the operator.
-    pub(crate) say: Box<dyn Fn(&str) + Send + Sync>,
+    pub(crate) say: Say,
 }
 
 impl Shared {
     pub(crate) fn new(
         policy: Policy,
         workers: usize,
-        queue: Queue<PrivateJob>,
+        engine: Engine,
         audit: Option<Audit>,
-        say: Box<dyn Fn(&str) + Send + Sync>,
+        say: Say,
     ) -> Self {
         Self {
             policy: Mutex::new(Arc::new(policy)),
             generation: AtomicU64::new(0),
-            queue,
+            engine,
             counters: Counters::default(),
             started: Instant::now(),
             turns: (0..workers).map(|_| AtomicU64::new(0)).collect(),
@@ -75,7 +74,8 @@ impl Shared {
     }
 
     pub(crate) fn counts(&self) -> Counts {
-        let fill = self.queue.stats().map(|stats| stats.fill).unwrap_or_default();
-        self.counters.read(fill)
+        let fill = self.engine.queue.stats().map(|stats| stats.fill).unwrap_or_default();
+        let gpu = self.engine.gpu.as_ref().map(|gpu| gpu.read());
+        Counts { fill, gpu, ..self.counters.read() }
     }
 }

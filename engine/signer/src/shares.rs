@@ -1,12 +1,9 @@
 //! The shares of clients in a turn: a client with many connections leaves room for the others.
 
-/// The maximum number of operations in a turn. It is also the number of slots in the queue for each
-/// worker, so the queue is never full.
-pub(crate) const TURN_MAX: usize = 64;
-
 /// Divides the operations of a turn among the clients that had requests in the turn before.
-#[derive(Default)]
 pub(crate) struct Shares {
+    /// The maximum number of operations in a turn.
+    turn_max: usize,
     /// The operations of each client in this turn; `None` if it has asked for none.
     taken: Vec<Option<usize>>,
     /// The maximum number for each client.
@@ -14,9 +11,13 @@ pub(crate) struct Shares {
 }
 
 impl Shares {
+    pub(crate) const fn new(turn_max: usize) -> Self {
+        Self { turn_max, taken: Vec::new(), each: 0 }
+    }
+
     pub(crate) fn begin(&mut self) {
         let clients = self.taken.iter().flatten().count();
-        self.each = TURN_MAX.div_ceil(clients.max(1));
+        self.each = self.turn_max.div_ceil(clients.max(1));
         self.taken.clear();
     }
 
@@ -41,6 +42,8 @@ impl Shares {
 mod tests {
     use super::*;
 
+    const TURN_MAX: usize = 64;
+
     /// Returns the operations of clients that all ask for many.
     fn turn(shares: &mut Shares, asking: &[usize]) -> Vec<usize> {
         shares.begin();
@@ -58,7 +61,7 @@ mod tests {
 
     #[test]
     fn clients_share_the_next_turn() {
-        let mut shares = Shares::default();
+        let mut shares = Shares::new(TURN_MAX);
         assert_eq!(turn(&mut shares, &[3, 1]), [TURN_MAX; 2]);
         assert_eq!(turn(&mut shares, &[1, 3]), [TURN_MAX / 2; 2]);
         assert_eq!(turn(&mut shares, &[1]), [TURN_MAX / 2]);

@@ -8,18 +8,20 @@ use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
 use mio::Waker;
-use tollgate_queue::{Lanes, Queue, Unit};
+use tollgate_cuda::Device;
 use tollgate_server::MetricsPage;
 
 use crate::audit::Audit;
-use crate::config::Config;
+use crate::config::{Config, UnitKind};
 use crate::counters::Counts;
+use crate::engine::Engine;
 use crate::error::Error;
+use crate::gpu::{self, Offloading};
 use crate::listener::{LocalSocket, tcp};
 use crate::metrics;
 use crate::policy::Policy;
+use crate::say::Say;
 use crate::shared::Shared;
-use crate::shares::TURN_MAX;
 use crate::worker::{Listeners, Worker};
 
 /// A signer that can start.
@@ -27,28 +29,54 @@ use crate::worker::{Listeners, Worker};
 pub struct Signer;
 
 impl Signer {
-    /// Starts a signer; `say` prints lines for its operator.
+    /// Starts a signer; `say` prints lines for its operator. A GPU serves this process only, and none
+    /// of its children.
     ///
     /// # Errors
     ///
-    /// A setting, a key or a certificate is not usable, or the system lacks a resource.
+    /// A setting, a key or a certificate is not usable, or the system lacks a resource, such as the GPU.
     pub fn start(
         config: Config,
         say: impl Fn(&str) + Send + Sync + 'static,
     ) -> Result<Running, Error> {
         config.check()?;
         let policy = Policy::load(&config, None)?;
+        let gpu = match config.unit {
+            UnitKind::Gpu => Some(gpu::open(config.workers)?),
+            UnitKind::Lanes => None,
+        };
+        Self::start_with(config, policy, gpu, Arc::new(say))
+    }
+
+    /// Starts a signer on this device in place of the first GPU, such as an emulation in tests. `policy`
+    /// decides which batches go to it.
+    ///
+    /// # Errors
+    ///
+    /// As [`start`](Self::start).
+    pub fn start_on(
+        config: Config,
+        device: Box<dyn Device>,
+        policy: tollgate_cuda::Policy,
+        say: impl Fn(&str) + Send + Sync + 'static,
+    ) -> Result<Running, Error> {
+        config.check()?;
+        let clients = Policy::load(&config, None)?;
+        Self::start_with(config, clients, Some(Offloading { device, policy }), Arc::new(say))
+    }
+
+    fn start_with(
+        config: Config,
+        policy: Policy,
+        gpu: Option<Offloading>,
+        say: Say,
+    ) -> Result<Running, Error> {
+        let engine = Engine::start(config.workers, gpu, &say)?;
         let audit = config.audit_log.as_deref().map(Audit::open).transpose()?;
         let local = config.unix.as_deref().map(|path| LocalSocket::open(path, config.unix_mode));
         let local = local.transpose()?;
         let remote = config.tls.as_ref().map(|tls| tcp(tls.address)).transpose()?;
-        let shared = Arc::new(Shared::new(
-            policy,
-            config.workers,
-            queue(config.workers)?,
-            audit,
-            Box::new(say),
-        ));
+        let shared = Arc::new(Shared::new(policy, config.workers, engine, audit, say));
         let (mut workers, mut wakers) = (Vec::new(), Vec::new());
         for number in 0..config.workers {
             let failed = |why| Error::system("starting a worker")(why);
@@ -81,7 +109,7 @@ impl Signer {
         Ok(Running { config, shared, address, local, workers, wakers, metrics })
     }
 
-    /// Checks everything that a start would check, except for sockets and the audit log.
+    /// Checks everything that a start would check, except for sockets, the audit log and the GPU.
     ///
     /// # Errors
     ///
@@ -90,23 +118,6 @@ impl Signer {
         config.check()?;
         Policy::load(config, None).map(|_| ())
     }
-}
-
-/// Starts a queue with a unit for each worker. No thread waits for others: the requests that have
-/// come while a batch ran are the next batch.
-fn queue(workers: usize) -> Result<Queue<tollgate_queue::PrivateJob>, Error> {
-    let failed = |why: &dyn core::fmt::Display| Error::Unavailable {
-        doing: "starting the engine".into(),
-        why: why.to_string(),
-    };
-    let unit = |number| Lanes::new(number).map(|lanes| Box::new(lanes) as Box<dyn Unit<_>>);
-    let units: Result<Vec<_>, _> = (0..workers).map(unit).collect();
-    let capacity = workers * TURN_MAX;
-    let config = tollgate_queue::Config {
-        slots_per_caller_max: capacity,
-        ..tollgate_queue::Config::with_capacity(capacity)
-    };
-    Queue::start(config, units.map_err(|why| failed(&why))?).map_err(|why| failed(&why))
 }
 
 /// A running signer. Dropping it stops it at once.
@@ -167,6 +178,7 @@ impl Running {
             ("audit_log", config.audit_log != self.config.audit_log),
             ("metrics", config.metrics != self.config.metrics),
             ("workers", config.workers != self.config.workers),
+            ("unit", config.unit != self.config.unit),
             ("seccomp", config.seccomp != self.config.seccomp),
         ];
         if let Some((setting, _)) = differs.into_iter().find(|(_, differs)| *differs) {

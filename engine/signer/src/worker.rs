@@ -23,7 +23,7 @@ use crate::keys::Key;
 use crate::policy::Policy;
 use crate::refusals::Refusals;
 use crate::shared::Shared;
-use crate::shares::{Shares, TURN_MAX};
+use crate::shares::Shares;
 use crate::stream::Stream;
 
 const UNIX: Token = Token(usize::MAX - 1);
@@ -89,6 +89,7 @@ impl Worker {
             poll.registry().register(listener, TCP, Interest::READABLE)?;
         }
         let (generation, policy) = shared.policy();
+        let shares = Shares::new(shared.engine.turn_max);
         let worker = Self {
             number,
             poll,
@@ -102,7 +103,7 @@ impl Worker {
             lines: Lines::default(),
             refusals: Refusals::default(),
             over_rate: Refusals::default(),
-            shares: Shares::default(),
+            shares,
             is_tls_next: false,
             handshakes_left: 0,
             swept: Instant::now(),
@@ -234,11 +235,11 @@ impl Worker {
             return Ok(());
         };
         let client = self.policy.client(identity).ok_or(ErrorKind::PermissionDenied)?;
-        let caller = client.account.caller(&self.shared.queue)?;
+        let caller = client.account.caller(&self.shared.engine.queue)?;
         let now = self.shared.started.elapsed();
         for _ in 0..limits.requests_max {
             if connection.has_request(&limits) && !self.shares.allows(client.number)
-                || self.pending.len() >= TURN_MAX
+                || self.pending.len() >= self.shared.engine.turn_max
             {
                 break;
             }

@@ -3,12 +3,12 @@
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use core::time::Duration;
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::OnceLock;
+use std::path::PathBuf;
 
 use libloading::Library;
 use tollgate_cuda::{Device, Gpu, OpenError};
+
+use crate::compiled::compiled;
 
 /// A limit that no test should reach.
 pub(crate) const LONG: Duration = Duration::from_secs(120);
@@ -120,22 +120,4 @@ impl Drop for EmulatedDriver {
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.path);
     }
-}
-
-/// Returns the library, which is compiled once.
-fn compiled() -> &'static Path {
-    static COMPILED: OnceLock<PathBuf> = OnceLock::new();
-    COMPILED.get_or_init(|| {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
-        let own = folder.join(format!("libcuda-{}", std::process::id()));
-        let result = folder.join("libcuda.so.1");
-        let options = ["-std=c++17", "-O2", "-fpeel-loops", "-Wall", "-Wextra", "-Werror"];
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("device/emulated_driver.cpp");
-        let mut compiler = Command::new("g++");
-        compiler.args(options).args(["-shared", "-fPIC", "-o"]).arg(&own).arg(source);
-        let status = compiler.status().expect("the emulation needs g++: install the package g++");
-        assert!(status.success(), "g++ compiles the emulation");
-        std::fs::rename(&own, &result).expect("a file of this process");
-        result
-    })
 }

@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod arithmetic;
+mod compiled;
 mod driver;
 mod faults;
 mod library;

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod frames;
+mod gpu;
 mod operations;
 mod permissions;
 mod rates;

@@ -4,6 +4,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use core::time::Duration;
 use std::fs;
 use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -95,6 +96,9 @@ pub(crate) fn own_client(keys: &str, allow: &str) -> String {
     format!("[[client]]\nname = \"own\"\nuid = {uid}\nkeys = {keys}\nallow = {allow}\n")
 }
 
+/// Prints a line for the operator.
+pub(crate) type Say = Box<dyn Fn(&str) + Send + Sync>;
+
 pub(crate) struct Rig {
     pub(crate) folder: Folder,
     pub(crate) running: Running,
@@ -111,11 +115,20 @@ impl Rig {
     pub(crate) fn with(before: &str, tables: &str) -> Self {
         let folder = Folder::new();
         let text = before.to_owned() + &settings(&folder, tables);
-        let config = read(&folder, &text).unwrap();
+        Self::of(folder, &text, |config, say| Signer::start(config, say))
+    }
+
+    /// Starts a signer in this folder with the settings of a text.
+    pub(crate) fn of(
+        folder: Folder,
+        text: &str,
+        start: impl FnOnce(Config, Say) -> Result<Running, Error>,
+    ) -> Self {
+        let config = read(&folder, text).unwrap();
         let said = Arc::new(Mutex::new(Vec::new()));
         let hear = Arc::clone(&said);
         let say = move |line: &str| hear.lock().unwrap().push(line.to_owned());
-        let running = Signer::start(config, say).unwrap();
+        let running = start(config, Box::new(say)).unwrap();
         Self { folder, running, said }
     }
 
@@ -123,6 +136,15 @@ impl Rig {
         let stream = UnixStream::connect(self.folder.path("socket")).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
         Client { stream, received: Vec::new() }
+    }
+
+    /// Returns the page of metrics.
+    pub(crate) fn metrics(&self) -> String {
+        let mut page = TcpStream::connect(self.running.metrics_addr().unwrap()).unwrap();
+        page.write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+        let mut text = String::new();
+        page.read_to_string(&mut text).unwrap();
+        text
     }
 
     pub(crate) fn reload(&self, tables: &str) -> Result<(), Error> {

@@ -32,6 +32,15 @@ fn settings_that_are_not_usable_are_refused() {
         (good.replace("workers = 2", "unix_mode = \"0888\""), "octal"),
         (good.replace("name = \"curve\"", "name = \"site\""), "two keys are called \"site\""),
         (good.replace("ec-p256.pem", "rsa-2048.pem"), "is the same key"),
+        (
+            good.replace("workers = 2", "unit = \"cpu\""),
+            "no unit \"cpu\" here: choose from gpu, lanes",
+        ),
+        (
+            good.replace("workers = 2", "unit = \"gpu\""),
+            "line 3: `unit`: the filter refuses the system calls of the GPU's driver: set `seccomp = \
+             false` too",
+        ),
         (good.replace("ec-p256.pem", "missing.pem"), "check the path"),
         (good.replace("ec-p256.pem", "rsa-1024.pem"), "less than 2048 bits"),
         (good.replace("rsa-4096.pem", "../../README.md"), "no usable key"),
