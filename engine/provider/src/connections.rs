@@ -115,9 +115,10 @@ impl Connections {
         self.end(flight, result, limit)
     }
 
-    /// Returns whether a job may be paused for the request.
+    /// Returns whether a job may be paused for the request: no event says when a signer accepts
+    /// connections again.
     pub(crate) fn may_pause(&self, flight: &mut Flight) -> bool {
-        flight.permit(&self.paused, PAUSED_MAX)
+        flight.socket.is_some() && flight.permit(&self.paused, PAUSED_MAX)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -137,7 +138,7 @@ impl Connections {
             Ok(answer) => {
                 state.silence = None;
                 if state.idle.len() < IDLE_MAX {
-                    state.idle.extend(flight.link.map(Idle::new));
+                    state.idle.extend(flight.socket.map(Idle::new));
                 }
                 answer.map_err(Failure::Refused)
             }

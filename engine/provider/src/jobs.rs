@@ -148,11 +148,18 @@ macro_rules! key_of {
 pub(crate) use key_of;
 
 impl RunningJob<'_> {
-    /// Returns the value of the job's wait context. The first call creates it.
+    /// Returns the value of the job's wait context, if it is ready for a pause. The first call creates
+    /// it.
     ///
     /// Returns `None` if the owner cannot be notified. That is the case if the job has no wait
-    /// context, if no descriptor is free, and in a child of the process that made the value.
-    pub(crate) fn own<T: OfJob>(&self, counters: &Arc<Counters>) -> Option<&T> {
+    /// context, if no descriptor is free, and in a child of the process that made the value. A value
+    /// that is not ready is not stored: HAProxy crashes when it closes a connection that has a
+    /// descriptor but was never paused.
+    pub(crate) fn own<T: OfJob>(
+        &self,
+        counters: &Arc<Counters>,
+        is_ready: impl FnOnce(&T) -> bool,
+    ) -> Option<&T> {
         // SAFETY: the running job.
         let context = unsafe { (self.jobs.wait_context)(self.job) };
         if context.is_null() {
@@ -166,9 +173,9 @@ impl RunningJob<'_> {
             // SAFETY: the value was stored below with the key of its type, and lives until the
             // cleanup.
             let value = unsafe { &*value.cast::<T>() };
-            return value.is_of_this_process().then_some(value);
+            return (value.is_of_this_process() && is_ready(value)).then_some(value);
         }
-        let value = Box::new(T::new(counters).ok()?);
+        let value = Box::new(T::new(counters).ok().filter(is_ready)?);
         let fd = value.descriptor();
         let value = Box::into_raw(value);
         let (set, owned) = (self.jobs.set_wait_fd, value.cast());

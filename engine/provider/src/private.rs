@@ -127,7 +127,7 @@ impl Provider {
             }
             // Not created earlier: HAProxy crashes when it closes a connection that has a
             // descriptor but was never paused.
-            let Some(waker) = job.own::<Waker>(&self.counters) else {
+            let Some(waker) = job.own::<Waker>(&self.counters, |_| true) else {
                 break;
             };
             if pauses == 0 {

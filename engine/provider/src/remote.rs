@@ -127,17 +127,11 @@ impl Provider {
             if !connections.may_pause(&mut flight) {
                 break;
             }
-            // Not created earlier: HAProxy crashes when it closes a connection that has a
-            // descriptor but was never paused.
-            let Some(watch) = job.own::<Watch>(&self.counters) else {
+            let Some(watch) = job.own(&self.counters, |watch: &Watch| watch.begin(&mut flight))
+            else {
                 break;
             };
-            let held = key.take().map(|key| key as _);
-            if let Err((held, back)) = watch.store(held, flight) {
-                flight = back;
-                put_back(key, held);
-                break;
-            }
+            watch.store(key.take().map(|key| key as _), flight);
             if pauses == 0 {
                 self.count(Event::Async);
             }

@@ -34,22 +34,22 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// Stores the state of a job that is about to be paused. Returns it if the job cannot be paused.
-    pub(crate) fn store(
-        &self,
-        key: Option<Key>,
-        mut flight: Flight,
-    ) -> Result<(), (Option<Key>, Flight)> {
-        let mut paused = self.paused();
-        if paused.is_some() {
-            return Err((key, flight));
+    /// Makes the descriptor readable when the request can go on. Returns false if its job cannot be
+    /// paused.
+    pub(crate) fn begin(&self, flight: &mut Flight) -> bool {
+        if self.paused().is_some() {
+            return false;
         }
-        if flight.watch(&self.epoll).is_err() {
+        let is_watched = flight.watch(&self.epoll).is_ok();
+        if !is_watched {
             flight.unwatch(&self.epoll);
-            return Err((key, flight));
         }
-        *paused = Some((key, flight));
-        Ok(())
+        is_watched
+    }
+
+    /// Stores the state of a job that is about to be paused, after [`begin`](Self::begin).
+    pub(crate) fn store(&self, key: Option<Key>, flight: Flight) {
+        *self.paused() = Some((key, flight));
     }
 
     /// Removes and returns the state of the job that continues. In a child that was forked, the epoll

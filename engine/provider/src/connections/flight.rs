@@ -32,17 +32,8 @@ const TICK: Duration = Duration::from_nanos(1);
 /// The answer of a signer.
 pub(crate) type Answer = Result<Zeroizing<Vec<u8>>, ErrorCode>;
 
-/// A connection to the signer.
-#[derive(Debug)]
-pub(crate) struct Link {
-    pub(super) socket: OwnedFd,
-    /// Ends the wait of a paused job. Other requests need none.
-    pub(super) timer: Option<OwnedFd>,
-}
-
 /// A request, which alone uses its connection. If it is dropped before its end, the connection is
-/// closed, so that no other request gets its answer.
-#[derive(Debug)]
+/// closed, so that no other request gets its answer. Without `Debug`: it holds decrypted messages.
 pub(crate) struct Flight {
     id: u32,
     request: Vec<u8>,
@@ -50,7 +41,9 @@ pub(crate) struct Flight {
     /// Of full size, because growing would leave copies of a decrypted message in memory.
     received: Zeroizing<Vec<u8>>,
     len: usize,
-    pub(super) link: Option<Link>,
+    pub(super) socket: Option<OwnedFd>,
+    /// Ends the wait of a paused job. Other requests need none.
+    timer: Option<OwnedFd>,
     /// The connection has served other requests. If it has ended meanwhile, another one is opened.
     pub(super) is_old: bool,
     /// It tries whether a silence has ended.
@@ -73,7 +66,7 @@ impl Flight {
     pub(super) fn new(
         id: u32,
         request: Vec<u8>,
-        old: Option<Link>,
+        old: Option<OwnedFd>,
         deadline: Instant,
         is_trial: bool,
     ) -> Self {
@@ -84,7 +77,8 @@ impl Flight {
             received: Zeroizing::new(vec![0; HEADER_BYTES + BODY_MAX]),
             len: 0,
             is_old: old.is_some(),
-            link: old,
+            socket: old,
+            timer: None,
             is_trial,
             deadline,
             permit: None,
@@ -102,20 +96,20 @@ impl Flight {
 
     /// Goes over a new connection.
     pub(super) fn start_again(&mut self) {
-        (self.link, self.is_old, self.sent) = (None, false, 0);
+        (self.socket, self.is_old, self.sent) = (None, false, 0);
     }
 
     /// Connects, sends and receives as far as that is possible without a wait. Returns `None` if the
     /// answer has not come.
     pub(super) fn advance(&mut self, path: &Path) -> Result<Option<Answer>, Failure> {
-        if self.link.is_none() {
+        if self.socket.is_none() {
             match open(path) {
-                Ok(link) => self.link = Some(link),
+                Ok(socket) => self.socket = Some(socket),
                 Err(Errno::AGAIN) => return self.pending(),
                 Err(why) => return Err(Failure::Gone(why)),
             }
         }
-        let Some(Link { socket, .. }) = &self.link else {
+        let Some(socket) = &self.socket else {
             return self.pending();
         };
         if self.sent < self.request.len() {
@@ -147,7 +141,7 @@ impl Flight {
 
     /// Waits until it can go on, or until the deadline.
     pub(super) fn wait(&self) -> Result<(), Failure> {
-        let Some(link) = &self.link else {
+        let Some(socket) = &self.socket else {
             // The queue of the signer's socket is full. No event says when it is not.
             thread::sleep(RETRY);
             return Ok(());
@@ -155,7 +149,7 @@ impl Flight {
         let left = self.deadline.saturating_duration_since(Instant::now());
         let left = Timespec::try_from(left).unwrap_or(Timespec { tv_sec: 1, tv_nsec: 0 });
         let events = if self.is_sent() { PollFlags::IN } else { PollFlags::OUT };
-        match poll(&mut [PollFd::new(&link.socket, events)], Some(&left)) {
+        match poll(&mut [PollFd::new(socket, events)], Some(&left)) {
             Ok(_) | Err(Errno::INTR) => Ok(()),
             Err(_) => Err(Failure::Closed),
         }
@@ -169,8 +163,8 @@ impl Flight {
     /// connection yet.
     pub(crate) fn watch(&mut self, epoll: &OwnedFd) -> Result<(), Errno> {
         let event = if self.is_sent() { epoll::EventFlags::IN } else { epoll::EventFlags::OUT };
-        let Link { socket, timer } = self.link.as_mut().ok_or(Errno::NOTCONN)?;
-        let timer = match timer {
+        let socket = self.socket.as_ref().ok_or(Errno::NOTCONN)?;
+        let timer = match &mut self.timer {
             Some(timer) => timer,
             none => none.insert(timerfd_create(
                 TimerfdClockId::Monotonic,
@@ -184,15 +178,15 @@ impl Flight {
         let set = Itimerspec { it_interval, it_value };
         timerfd_settime(&*timer, TimerfdTimerFlags::empty(), &set)?;
         epoll::add(epoll, &*timer, epoll::EventData::new_u64(0), epoll::EventFlags::IN)?;
-        epoll::add(epoll, &*socket, epoll::EventData::new_u64(0), event)
+        epoll::add(epoll, socket, epoll::EventData::new_u64(0), event)
     }
 
     /// Ends [`watch`](Self::watch): the connection outlives the request, and is not to wake its job.
     pub(crate) fn unwatch(&self, epoll: &OwnedFd) {
-        let Some(Link { socket, timer }) = &self.link else { return };
-        // It fails if it was not watched.
-        let _ = epoll::delete(epoll, socket);
-        let _ = timer.as_ref().map(|timer| epoll::delete(epoll, timer));
+        for descriptor in self.socket.iter().chain(&self.timer) {
+            // It fails if it was not watched.
+            let _ = epoll::delete(epoll, descriptor);
+        }
     }
 
     /// Reads the answer, if it is there.
@@ -215,13 +209,13 @@ impl Flight {
 }
 
 /// Connects to the signer. [`Errno::AGAIN`] says that its queue is full.
-pub(super) fn open(path: &Path) -> Result<Link, Errno> {
+pub(super) fn open(path: &Path) -> Result<OwnedFd, Errno> {
     let address = SocketAddrUnix::new(path)?;
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
     loop {
         match connect(&socket, &address) {
-            Ok(()) => return Ok(Link { socket, timer: None }),
+            Ok(()) => return Ok(socket),
             Err(Errno::INTR) => {}
             Err(why) => return Err(why),
         }

@@ -8,27 +8,25 @@ use std::os::fd::OwnedFd;
 
 use rustix::fs::fstat;
 
-use super::flight::Link;
-
 #[derive(Debug)]
 pub(crate) struct Idle {
-    pub(super) link: Option<Link>,
+    pub(super) socket: Option<OwnedFd>,
     /// Device and inode of the socket.
     file: Option<(u64, u64)>,
 }
 
 impl Idle {
-    pub(crate) fn new(link: Link) -> Self {
-        Self { file: file(&link.socket), link: Some(link) }
+    pub(crate) fn new(socket: OwnedFd) -> Self {
+        Self { file: file(&socket), socket: Some(socket) }
     }
 
     /// Returns the connection, if it is still there.
-    pub(crate) fn take(&mut self) -> Option<Link> {
-        let link = self.link.take()?;
-        if self.file.is_some() && file(&link.socket) == self.file {
-            return Some(link);
+    pub(crate) fn take(&mut self) -> Option<OwnedFd> {
+        let socket = self.socket.take()?;
+        if self.file.is_some() && file(&socket) == self.file {
+            return Some(socket);
         }
-        mem::forget(link); // not closed: the numbers are no longer ours
+        mem::forget(socket); // not closed: the number is no longer ours
         None
     }
 }

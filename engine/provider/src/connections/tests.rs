@@ -130,11 +130,11 @@ fn one_operation_tries_at_the_end_of_a_silence() {
     // Another operation's answer ends it.
     let place = Place::new("trial");
     serve(place.bind());
-    let link = Some(open(&place.0).unwrap());
-    let answered = Flight::new(1, Vec::new(), link, Instant::now(), false);
+    let socket = Some(open(&place.0).unwrap());
+    let answered = Flight::new(1, Vec::new(), socket, Instant::now(), false);
     assert!(connections.end(answered, Ok(Ok(Zeroizing::new(vec![1]))), LONG).is_ok());
     let next = connections.begin(REQUEST, LONG).unwrap();
-    assert!(!next.is_trial && next.is_old && next.link.is_some());
+    assert!(!next.is_trial && next.is_old && next.socket.is_some());
 }
 
 #[test]
@@ -142,8 +142,8 @@ fn a_late_answer_drops_all_connections() {
     let place = Place::new("late");
     let listener = place.bind();
     let connections = Connections::default();
-    let links = [(); 3].map(|()| open(&place.0).unwrap());
-    connections.state().idle.extend(links.map(Idle::new));
+    let sockets = [(); 3].map(|()| open(&place.0).unwrap());
+    connections.state().idle.extend(sockets.map(Idle::new));
     assert!(matches!(place.ask(&connections, SHORT), Err(Failure::Late)));
     assert!(connections.state().idle.is_empty());
     drop(listener);
@@ -182,7 +182,7 @@ fn a_descriptor_of_the_program_is_neither_used_nor_closed() {
     let file = File::open("/proc/self/status").unwrap();
     let number = {
         let mut state = connections.state();
-        let socket = &mut state.idle[0].link.as_mut().unwrap().socket;
+        let socket = state.idle[0].socket.as_mut().unwrap();
         rustix::io::dup2(&file, socket).unwrap();
         socket.as_raw_fd()
     };

@@ -4,10 +4,13 @@ use core::cell::RefCell;
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use core::time::Duration;
-use std::{fs, thread};
+use std::fs::{self, File};
+use std::os::fd::AsRawFd as _;
+use std::thread;
 
 use openssl::hash::MessageDigest;
 use openssl::sign::Verifier;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tollgate_rerun::alone;
 
 use crate::host::child::in_child;
@@ -191,6 +194,43 @@ fn a_job_waits_where_pauses_are_blocked() {
     assert!(job.resume(), "the job was not paused");
     drop(job);
     is_of(1, &signature);
+}
+
+/// HAProxy crashes when it closes a connection that has a descriptor but was never paused.
+#[test]
+fn a_job_that_was_not_paused_has_no_descriptor() {
+    let (signer, _listener, _first) = Signer::full();
+    let (host, key) = signer.host(SHORT_MS);
+    let mut result = Ok(Vec::new());
+    let mut job = Job::new(|| result = sign(&host, &key, 1));
+    assert!(job.resume(), "the job was not paused");
+    assert_eq!(job.fds(), []);
+    drop(job);
+    assert!(result.is_err());
+}
+
+#[test]
+fn a_job_that_has_no_timer_has_no_descriptor() {
+    alone("jobs::a_job_that_has_no_timer_has_no_descriptor", one_descriptor_alone);
+}
+
+fn one_descriptor_alone() {
+    let signer = Signer::new(0);
+    let (host, key) = signer.host(LONG_MS);
+    is_of(0, &sign(&host, &key, 0)); // a connection for the job
+    let before = getrlimit(Resource::Nofile);
+    let next = File::open("/dev/null").unwrap().as_raw_fd(); // the only one that is left
+    let current = Some(u64::try_from(next).unwrap() + 1);
+    let mut result = Ok(Vec::new());
+    let mut job = Job::new(|| result = sign(&host, &key, 1));
+    setrlimit(Resource::Nofile, Rlimit { current, ..before }).unwrap();
+    let is_finished = job.resume();
+    setrlimit(Resource::Nofile, before).unwrap();
+    assert!(is_finished, "the job was not paused");
+    assert_eq!(job.fds(), []);
+    drop(job);
+    is_of(1, &result);
+    assert_eq!(signer.connections.load(SeqCst), 1);
 }
 
 /// An owner with a callback is told at once. Both requests are in flight before one waits.

@@ -52,17 +52,10 @@ impl Signer {
         gate: usize,
         answer: impl Fn(&[u8]) -> (u8, Vec<u8>) + Send + Sync + 'static,
     ) -> Self {
-        static NUMBER: AtomicUsize = AtomicUsize::new(0);
-        let number = NUMBER.fetch_add(1, SeqCst);
-        let name = format!("tollgate-remote-jobs-{}-{number}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        let _ = fs::remove_file(&path);
-        let listener = UnixListener::bind(&path).unwrap();
-        let [gate, asked, connections] =
-            [gate, 0, 0].map(|number| Arc::new(AtomicUsize::new(number)));
+        let (signer, listener) = Self::unserved(gate);
         let answer = Arc::new(answer);
-        let state = [&gate, &asked].map(Arc::clone);
-        let accepted = Arc::clone(&connections);
+        let state = [&signer.gate, &signer.asked].map(Arc::clone);
+        let accepted = Arc::clone(&signer.connections);
         thread::spawn(move || {
             for stream in listener.incoming() {
                 accepted.fetch_add(1, SeqCst);
@@ -71,7 +64,27 @@ impl Signer {
                 thread::spawn(move || serve(stream, &*answer, &gate, &asked));
             }
         });
-        Self { path, gate, asked, connections }
+        signer
+    }
+
+    /// Creates one whose socket is full: it accepts no connection.
+    pub(crate) fn full() -> (Self, UnixListener, UnixStream) {
+        let (signer, listener) = Self::unserved(0);
+        rustix::net::listen(&listener, 0).unwrap();
+        let stream = UnixStream::connect(&signer.path).unwrap();
+        (signer, listener, stream)
+    }
+
+    fn unserved(gate: usize) -> (Self, UnixListener) {
+        static NUMBER: AtomicUsize = AtomicUsize::new(0);
+        let number = NUMBER.fetch_add(1, SeqCst);
+        let name = format!("tollgate-remote-jobs-{}-{number}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        let _ = fs::remove_file(&path);
+        let listener = UnixListener::bind(&path).unwrap();
+        let [gate, asked, connections] =
+            [gate, 0, 0].map(|number| Arc::new(AtomicUsize::new(number)));
+        (Self { path, gate, asked, connections }, listener)
     }
 
     /// Returns a host, and the stub of its key.
