@@ -72,8 +72,9 @@ impl Connections {
         let mut request = Vec::new();
         Message { id, opcode: operation.code(), ski: Some(ski), payload }.write(&mut request);
         let mut state = self.state();
-        let is_trial = state.begin(limit)?;
         let old = core::iter::from_fn(|| state.idle.pop()).find_map(|mut idle| idle.take());
+        // Connections that are there in a silence still serve: the signer accepts no new ones.
+        let is_trial = old.is_none() && state.begin(limit)?;
         Ok(Flight::new(id, request, old, deadline, is_trial))
     }
 
@@ -142,8 +143,11 @@ impl Connections {
                 }
                 answer.map_err(Failure::Refused)
             }
+            Err(Failure::Late) if flight.is_short => Err(Failure::Late),
             Err(Failure::Late) => {
-                state.idle.clear();
+                if flight.socket.is_some() {
+                    state.idle.clear();
+                }
                 let length = match state.silence {
                     None => Some(limit),
                     Some(last) => is_trial.then(|| (2 * last.length).min(SILENCE_MAX).max(limit)),

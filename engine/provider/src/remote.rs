@@ -20,9 +20,6 @@ use crate::reason::Reason;
 use crate::settings::SIGNERS_MAX;
 use crate::watch::{Key, Watch};
 
-/// The shortest time for an operation, if earlier signers have used up all of it.
-const LIMIT_MIN: Duration = Duration::from_millis(1);
-
 /// The state of an operation when its job stops to pause.
 enum Unpaused {
     Ended(Flight, Result<Answer, Failure>),
@@ -48,7 +45,8 @@ impl Provider {
     /// Runs an operation on the first signer that is there, and passes the result to `check`, which says
     /// if it is the right one. While a job is paused, the key is not in the context of libcrypto's call.
     ///
-    /// Each signer has an equal share of the time that is left.
+    /// Each signer has an equal share of the time that is left, and at least
+    /// [`limit_min`](Self::limit_min).
     pub(crate) fn remote<K: Any + Send + Sync>(
         &self,
         key: &mut Option<Arc<K>>,
@@ -60,7 +58,8 @@ impl Provider {
         let signers = &self.settings.remote;
         for ((number, path), failure) in signers.iter().enumerate().zip(&mut failures.0) {
             let left = deadline.saturating_duration_since(Instant::now());
-            let limit = left.max(LIMIT_MIN) / u32::try_from(signers.len() - number).unwrap_or(1);
+            let share = left / u32::try_from(signers.len() - number).unwrap_or(1);
+            let limit = share.max(self.limit_min());
             let result = self.ask((number, path), limit, key, request).and_then(|result| {
                 let check = || key.as_deref().is_some_and(|key| check(key, &result));
                 // The stack of a job is small.
@@ -85,6 +84,13 @@ impl Provider {
         Err(failures)
     }
 
+    /// Returns the time for an operation if earlier signers have used up all of it, because its job
+    /// was started late.
+    fn limit_min(&self) -> Duration {
+        let signers = u32::try_from(self.settings.remote.len()).unwrap_or(1);
+        self.settings.remote_limit / (4 * signers)
+    }
+
     fn ask<K: Any + Send + Sync>(
         &self,
         (number, path): (usize, &Path),
@@ -93,7 +99,8 @@ impl Provider {
         request: (Ski, Operation, &[u8]),
     ) -> Result<Zeroizing<Vec<u8>>, Failure> {
         let connections = &self.states.current().connections[number];
-        let flight = connections.begin(request, limit)?;
+        let mut flight = connections.begin(request, limit)?;
+        flight.is_short = limit <= self.limit_min();
         let unpaused = match self.running_job().filter(|_| self.settings.pauses_jobs) {
             Some(job) => self.ask_in_job(&job, key, flight, (connections, path)),
             None => Unpaused::Waits(flight),

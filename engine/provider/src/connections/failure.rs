@@ -31,6 +31,8 @@ impl Failure {
     pub(crate) const fn is_absence(self) -> bool {
         match self {
             Self::Gone(_) | Self::Closed | Self::Cut | Self::Late | Self::Silent => true,
+            // It failed itself. A Tollgate signer does not say so of a payload.
+            Self::Refused(ErrorCode::Internal) => true,
             Self::Refused(_) | Self::Nonsense | Self::Wrong => false,
         }
     }

@@ -48,6 +48,8 @@ pub(crate) struct Flight {
     pub(super) is_old: bool,
     /// It tries whether a silence has ended.
     pub(super) is_trial: bool,
+    /// Earlier signers have used up its time. If it is late, that may not be due to this signer.
+    pub(crate) is_short: bool,
     deadline: Instant,
     permit: Option<Permit>,
 }
@@ -80,6 +82,7 @@ impl Flight {
             socket: old,
             timer: None,
             is_trial,
+            is_short: false,
             deadline,
             permit: None,
         }

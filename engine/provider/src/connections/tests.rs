@@ -149,6 +149,40 @@ fn a_late_answer_drops_all_connections() {
     drop(listener);
 }
 
+/// The signer accepts no connection. One that is there still serves in the silence, and ends it.
+#[test]
+fn an_old_connection_serves_while_the_socket_is_full() {
+    let place = Place::new("full");
+    let listener = place.bind();
+    rustix::net::listen(&listener, 0).unwrap();
+    let connections = Connections::default();
+    let old = open(&place.0).unwrap();
+    let stream = listener.accept().unwrap().0;
+    thread::spawn(move || answer(stream));
+    let _first = open(&place.0).unwrap();
+    let late = connections.begin(REQUEST, SHORT).unwrap();
+    connections.state().idle.push(Idle::new(old));
+    assert!(matches!(connections.wait(late, &place.0, SHORT), Err(Failure::Late)));
+    assert_eq!(connections.silence(), Some(SHORT));
+    connections.state().silence.as_mut().unwrap().until = Instant::now() + LONG;
+    let served = connections.begin(REQUEST, LONG).unwrap();
+    assert!(matches!(connections.begin(REQUEST, LONG), Err(Failure::Silent)));
+    assert!(connections.wait(served, &place.0, LONG).is_ok());
+    assert_eq!(connections.silence(), None);
+}
+
+#[test]
+fn an_operation_with_little_time_begins_no_silence() {
+    let place = Place::new("short");
+    let _listener = place.bind();
+    let connections = Connections::default();
+    let mut flight = connections.begin(REQUEST, SHORT).unwrap();
+    flight.is_short = true;
+    connections.state().idle.push(Idle::new(open(&place.0).unwrap()));
+    assert!(matches!(connections.wait(flight, &place.0, SHORT), Err(Failure::Late)));
+    assert_eq!((connections.silence(), connections.state().idle.len()), (None, 1));
+}
+
 /// The second request goes over the first connection, which has ended.
 #[test]
 fn a_connection_that_has_ended_is_replaced() {

@@ -2,6 +2,7 @@
 
 use core::cell::RefCell;
 use core::time::Duration;
+use std::thread;
 use std::time::Instant;
 
 use tollgate_keyless::{ErrorCode, REFUSAL};
@@ -85,6 +86,31 @@ fn jobs_wait_for_the_first_signer_and_then_for_the_second() {
     }
     assert!(results.iter().all(|result| result.borrow().is_ok()), "{results:?}");
     assert_eq!([first.asked(), second.asked()], [3, 3]);
+}
+
+/// The job is started again when the limit has passed. The last signer still gets a part of it.
+#[test]
+fn the_last_signer_has_time_if_a_job_is_started_late() {
+    let (first, second) = (Signer::new(usize::MAX), Signer::slow(0, Duration::from_millis(20)));
+    let (host, key) = Signer::host_of(&[&first, &second], LIMIT_MS);
+    let mut result = Ok(Vec::new());
+    let mut job = Job::new(|| result = sign(&host, &key));
+    assert!(!job.resume());
+    thread::sleep(Duration::from_millis(LIMIT_MS.into()));
+    job.finish();
+    assert!(result.is_ok());
+}
+
+#[test]
+fn the_second_signer_replaces_one_that_failed_itself() {
+    let first = Signer::answering(0, |_| (REFUSAL, vec![ErrorCode::Internal as u8]));
+    let second = Signer::new(0);
+    let (host, key) = Signer::host_of(&[&first, &second], LIMIT_MS);
+    assert!(sign(&host, &key).is_ok());
+    assert_eq!(([first.asked(), second.asked()], counts(&host)), ([1, 1], [1, 1]));
+    let (host, key) = Signer::host_of(&[&second, &first], LIMIT_MS);
+    second.hide();
+    assert!(sign(&host, &key).is_err(), "the last one failed");
 }
 
 /// A decision of the first one holds.

@@ -34,8 +34,14 @@ pub(crate) struct Signer {
 impl Signer {
     /// Creates one that signs with PKCS#1 v1.5 and SHA-256.
     pub(crate) fn new(gate: usize) -> Self {
+        Self::slow(gate, Duration::ZERO)
+    }
+
+    /// Creates one that works at least for this time.
+    pub(crate) fn slow(gate: usize, time: Duration) -> Self {
         let key = private_key();
         Self::answering(gate, move |digest| {
+            thread::sleep(time);
             let mut signing = PkeyCtx::new(&key).unwrap();
             signing.sign_init().unwrap();
             signing.set_rsa_padding(Padding::PKCS1).unwrap();
