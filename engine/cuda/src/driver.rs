@@ -1,5 +1,5 @@
 //! The functions of NVIDIA's driver that this crate calls, from `libcuda.so.1`, opened at run time.
-//! All `unsafe` of the crate is here; SOUNDNESS.md has the argument.
+//! All `unsafe` of the crate is here and in `meter.rs`; SOUNDNESS.md has the argument.
 
 use core::error::Error as _;
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
@@ -13,10 +13,10 @@ use zeroize::Zeroize as _;
 
 use crate::device::Failure;
 
-/// The driver's code of a call.
-type Code = c_int;
+/// The code of a call.
+pub(crate) type Code = c_int;
 
-const SUCCESS: Code = 0;
+pub(crate) const SUCCESS: Code = 0;
 const NOT_READY: Code = 600;
 
 /// A handle of the driver, which only it dereferences.
@@ -25,7 +25,7 @@ pub(crate) type Handle = NonNull<c_void>;
 /// An address in a device's memory.
 pub(crate) type Address = u64;
 
-/// Declares the table of functions, each with its symbol. The types are those of CUDA 13.0's `cuda.h`.
+/// Declares the table of a library's functions, each with its symbol.
 macro_rules! functions {
     ($($name:ident($($argument:ty),*);)*) => {
         #[allow(non_snake_case, reason = "the names of the driver")]
@@ -47,6 +47,9 @@ macro_rules! functions {
     };
 }
 
+pub(crate) use functions;
+
+// The types are those of CUDA 13.0's `cuda.h`.
 functions! {
     cuCtxSetCurrent(*mut c_void);
     cuDeviceGet(*mut c_int, c_int);

@@ -5,6 +5,7 @@
 //! * [`Gpu`] is a device, through NVIDIA's driver, which is opened at run time.
 //! * [`Offload`] is a unit of the queue: batches that pay go to a device, the others to the lanes of the
 //!   processor.
+//! * [`Meter`] reads the energy and the clock of a GPU.
 //! * The code of the device is in `device/`. The same source is compiled for GPUs and, by the tests,
 //!   for an emulation that steps the lanes of a group one after the other.
 //!
@@ -15,6 +16,7 @@ mod driver;
 mod gpu;
 mod keys;
 mod layout;
+mod meter;
 mod operations;
 mod policy;
 mod unit;
@@ -27,6 +29,7 @@ pub struct Guide;
 pub use device::{Batch, Device, Failure, Kernel, Mark, Memory};
 pub use gpu::{Gpu, OpenError};
 pub use layout::{FAILED, JOB_BYTES, PASSED, Size};
+pub use meter::Meter;
 pub use operations::{Done, Operation, Operations};
 pub use policy::Policy;
 pub use unit::{Event, Offload};

@@ -9,6 +9,7 @@ mod cells;
 mod contenders;
 mod figures;
 mod folder;
+mod histogram;
 mod host;
 mod interrupt;
 mod keys;

@@ -38,13 +38,41 @@ pub const CYCLES_PER_OPERATION: Quantity = Quantity::known("cycles_per_operation
 /// Time of one operation in nanoseconds; for a batch, the time of the batch divided by its
 /// operations.
 pub const NS_PER_OPERATION: Quantity = Quantity::known("ns_per_operation");
-/// Operations per second of one thread.
+/// Operations per second of one thread; with [`BY`]`=`[`GPU`], of a GPU.
 pub const OPERATIONS_PER_S: Quantity = Quantity::known("operations_per_s");
 /// The processor's bound of one operation, predicted by rung 0.
 pub const BOUND_CYCLES_PER_OPERATION: Quantity = Quantity::known("bound_cycles_per_operation");
 /// The speed relative to the implementation in the parameter [`AGAINST`]: the number of operations
 /// in the time of one operation of that implementation.
 pub const TIMES_AS_FAST: Quantity = Quantity::known("times_as_fast");
+
+/// Value of [`BY`]: batches on a GPU, `operation/rsa-2048/private?batch=4224&by=gpu`. Condition: the
+/// name of the GPU.
+pub const GPU: &str = "gpu";
+/// Condition: the clock of a GPU in MHz while it worked.
+pub const GPU_CLOCK_MHZ: &str = "gpu_clock_mhz";
+/// Condition: the version of the driver of a GPU.
+pub const GPU_DRIVER: &str = "gpu_driver";
+/// Condition: the limit of the power of a GPU in watts.
+pub const GPU_POWER_LIMIT_W: &str = "gpu_power_limit_w";
+/// Condition: the number of results that were compared with right ones; all were right.
+pub const COMPARED: &str = "compared";
+/// Time in nanoseconds to prepare a batch and to copy its operands to a GPU.
+pub const LOAD_NS_PER_BATCH: Quantity = Quantity::known("load_ns_per_batch");
+/// Time in nanoseconds that a GPU computes for a batch.
+pub const EXECUTE_NS_PER_BATCH: Quantity = Quantity::known("execute_ns_per_batch");
+/// Time in nanoseconds to copy the results of a batch from a GPU.
+pub const STORE_NS_PER_BATCH: Quantity = Quantity::known("store_ns_per_batch");
+/// The rest of the time of a batch in nanoseconds.
+pub const NOTIFY_NS_PER_BATCH: Quantity = Quantity::known("notify_ns_per_batch");
+/// The time of a whole batch in nanoseconds that 50 of 100 batches do not exceed.
+pub const BATCH_NS_P50: Quantity = Quantity::known("batch_ns_p50");
+/// The time of a whole batch in nanoseconds that 99 of 100 batches do not exceed.
+pub const BATCH_NS_P99: Quantity = Quantity::known("batch_ns_p99");
+/// CPU time of the calling thread in nanoseconds for one operation on a GPU.
+pub const CPU_NS_PER_OPERATION: Quantity = Quantity::known("cpu_ns_per_operation");
+/// Operations on a GPU for a joule of its energy.
+pub const OPERATIONS_PER_JOULE: Quantity = Quantity::known("operations_per_joule");
 
 /// Core cycles of one call of a kernel, all lanes together.
 pub const CYCLES_PER_CALL: Quantity = Quantity::known("cycles_per_call");

@@ -72,6 +72,7 @@ pub(crate) fn who(by: &str) -> &str {
         "pkeu" => "[FSL05]",
         "eti10" => "published",
         "eti10-before" => BEFORE,
+        "gpu" => "GPU",
         other => other,
     }
 }

@@ -10,6 +10,7 @@ mod compiled;
 mod driver;
 mod faults;
 mod library;
+mod meter;
 mod operations;
 mod unit;
 

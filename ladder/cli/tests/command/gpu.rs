@@ -1,10 +1,13 @@
-//! `speed --unit gpu` without NVIDIA's driver, and with an emulated one in its place.
+//! `speed --unit gpu` without NVIDIA's driver, and with emulations in the place of its libraries.
 
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use crate::program::{Scratch, refused, scratch, shown, tollgate};
+use tollgate_record::vocabulary as word;
+use tollgate_record::{Quantity, Record};
+
+use crate::program::{Scratch, records, refused, run, scratch, shown, tollgate};
 
 /// Returns a folder for libraries that the program prefers.
 fn libraries(name: &str) -> Scratch {
@@ -13,9 +16,18 @@ fn libraries(name: &str) -> Scratch {
     folder
 }
 
-fn speed(libraries: &Scratch, arguments: &str) -> Output {
+/// Compiles an emulation.
+fn compile(folder: &Scratch, library: &str, source: &str) {
+    let crate_of_gpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../engine/cuda");
+    let mut compiler = Command::new("g++");
+    compiler.args(["-std=c++17", "-O2", "-shared", "-fPIC", "-o"]).arg(folder.join(library));
+    let status = compiler.arg(crate_of_gpus.join(source)).status();
+    assert!(status.expect("the emulation needs g++: install the package g++").success());
+}
+
+fn speed(libraries: &Scratch, arguments: &[&str]) -> Output {
     let mut command = tollgate();
-    command.args(["speed", "--unit", "gpu"]).args(arguments.split_whitespace());
+    command.args(["speed", "--unit", "gpu"]).args(arguments);
     command.env("LD_LIBRARY_PATH", libraries.name()).output().unwrap()
 }
 
@@ -23,27 +35,108 @@ fn speed(libraries: &Scratch, arguments: &str) -> Output {
 fn a_missing_driver_is_one_line() {
     let folder = libraries("no-driver");
     fs::write(folder.join("libcuda.so.1"), "").unwrap();
-    refused(&speed(&folder, ""), "no NVIDIA driver on this machine");
-    refused(&speed(&folder, "--bits 512"), "kernels for 1024, 2048, 3072, 4096 bits");
+    refused(&speed(&folder, &[]), "no NVIDIA driver on this machine");
+    refused(&speed(&folder, &["--bits", "512"]), "kernels for 1024, 2048, 3072, 4096 bits");
+}
+
+/// Returns the cells of the rows of a key, one row in each table.
+fn rows<'a>(text: &'a str, key: &str) -> Vec<Vec<&'a str>> {
+    let rows = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    rows.filter(|cells| cells.first() == Some(&key)).collect()
 }
 
 #[test]
-fn batches_on_an_emulated_gpu_are_timed() {
+fn batches_on_an_emulated_gpu_are_timed_compared_and_recorded() {
     let folder = libraries("driver");
-    let source = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let compiled = Command::new("g++")
-        .args(["-std=c++17", "-O2", "-shared", "-fPIC", "-o"])
-        .arg(folder.join("libcuda.so.1"))
-        .arg(source.join("../../engine/cuda/device/emulated_driver.cpp"))
-        .status();
-    assert!(compiled.expect("the emulation needs g++: install the package g++").success());
-    let output = speed(&folder, "--bits 1024 -z 0.1");
+    compile(&folder, "libcuda.so.1", "device/emulated_driver.cpp");
+    compile(&folder, "libnvidia-ml.so.1", "tests/emulated/meter.cpp");
+    let file = scratch("gpu.jsonl");
+    let output = speed(&folder, &["--bits", "1024", "-z", "0.1", "--json", file.name()]);
     let text = shown(&output);
-    assert!(text.starts_with("Emulated H200, one batch after the other"), "{text}");
-    let row = text.lines().last().unwrap_or_default();
-    let cells: Vec<&str> = row.split_whitespace().collect();
-    assert_eq!((cells[0], cells[1], cells.len()), ("RSA-1024", "32", 9), "{text}");
-    let times: Vec<f64> = cells[2..].iter().map(|cell| cell.parse().unwrap()).collect();
-    let [_, execute, _, _, p99, cpu, rate] = times[..] else { panic!("{text}") };
-    assert!(execute > 0.0 && p99 >= execute && cpu > 0.0 && rate >= 1.0, "{text}");
+    let about = "GPU: Emulated H200, driver 580.65.06, power limit 700 W";
+    assert!(text.contains(about), "{text}");
+    let [batches, factors] = &rows(&text, "RSA-1024")[..] else { panic!("{text}") };
+    let parsed = |cells: &[&str]| -> Vec<f64> {
+        cells.iter().map(|cell| cell.trim_end_matches('k').parse().unwrap()).collect()
+    };
+    let [width, _, execute, _, _, p50, p99, cpu, rate] = parsed(&batches[1..])[..] else {
+        panic!("{text}")
+    };
+    assert!(width == 32.0 && execute > 0.0 && p50 >= execute && p99 >= p50, "{text}");
+    assert!(cpu > 0.0 && rate >= 1.0, "{text}");
+    let [.., over_openssl, over_lanes, _, _, _, mhz] = parsed(&factors[1..])[..] else {
+        panic!("{text}")
+    };
+    assert!(over_openssl > over_lanes && mhz == 1980.0, "{text}");
+    assert!(text.contains("of RSA-1024; 0 wrong") && text.contains("[FSL05]"), "{text}");
+    assert!(text.contains("RSA-1024, times of whole batches:"), "{text}");
+
+    let records = records(&file);
+    let on_gpu = |quantity: Quantity| -> &Record {
+        let found = records.iter().find(|record| {
+            record.quantity == quantity && {
+                record.subject.to_string() == "operation/rsa-1024/private?batch=32&by=gpu"
+            }
+        });
+        found.unwrap_or_else(|| panic!("{quantity}: {records:?}"))
+    };
+    let quantities = [
+        word::NS_PER_OPERATION,
+        word::OPERATIONS_PER_S,
+        word::LOAD_NS_PER_BATCH,
+        word::EXECUTE_NS_PER_BATCH,
+        word::STORE_NS_PER_BATCH,
+        word::NOTIFY_NS_PER_BATCH,
+        word::BATCH_NS_P50,
+        word::BATCH_NS_P99,
+        word::CPU_NS_PER_OPERATION,
+        word::OPERATIONS_PER_JOULE,
+    ];
+    for quantity in quantities {
+        let record = on_gpu(quantity);
+        assert!(record.estimate.point() > 0.0, "{record:?}");
+        let expected = [
+            (word::GPU, "Emulated H200"),
+            (word::GPU_CLOCK_MHZ, "1980"),
+            (word::GPU_DRIVER, "580.65.06"),
+            (word::GPU_POWER_LIMIT_W, "700"),
+        ];
+        for (key, value) in expected {
+            assert_eq!(record.conditions[key], value);
+        }
+    }
+    // the meter counts two joules for each stretch, here of one batch
+    assert_eq!(on_gpu(word::OPERATIONS_PER_JOULE).estimate.point(), 16.0);
+    let compared: u64 = on_gpu(word::NS_PER_OPERATION).conditions[word::COMPARED].parse().unwrap();
+    assert!(compared >= 64 && compared.is_multiple_of(32), "{compared}");
+    let subjects = ["sign?batch=8&by=tollgate", "sign?by=openssl", "private?against=openssl"];
+    for subject in subjects {
+        let begins = format!("operation/rsa-1024/{subject}");
+        let has = |record: &Record| record.subject.to_string().starts_with(&begins);
+        assert!(records.iter().any(has), "{subject}");
+    }
+
+    let page = scratch("gpu.html");
+    let report = shown(&run(&["report", file.name(), "--report", page.name()]));
+    let row = report.split("RSA-1024! private, GPU x32").nth(1).unwrap_or_default();
+    // after the unit, "per s", and the missing prediction
+    let rate = row.split_whitespace().nth(3);
+    assert_eq!(rate, Some(factors[1]), "{report}");
+}
+
+#[test]
+fn without_the_management_library_its_figures_are_absent() {
+    let folder = libraries("no-meter");
+    compile(&folder, "libcuda.so.1", "device/emulated_driver.cpp");
+    fs::write(folder.join("libnvidia-ml.so.1"), "").unwrap();
+    let file = scratch("no-meter.jsonl");
+    let output = speed(&folder, &["--bits", "1024", "-z", "0.05", "--json", file.name()]);
+    let text = shown(&output);
+    assert!(text.contains("GPU: Emulated H200, driver -, power limit -"), "{text}");
+    let rows = rows(&text, "RSA-1024");
+    assert_eq!(rows.last().unwrap()[8..], ["-", "-"], "{text}");
+    let on_gpu = records(&file).into_iter().filter(|record| record.conditions.contains_key("gpu"));
+    let on_gpu: Vec<Record> = on_gpu.collect();
+    assert_eq!(on_gpu.len(), 10, "the records without energy");
+    assert!(on_gpu.iter().all(|record| !record.conditions.contains_key(word::GPU_CLOCK_MHZ)));
 }

@@ -1,7 +1,7 @@
 //! Rung 2: an RSA signature.
 
 use tollgate_record::vocabulary::{
-    AGAINST, BATCH, BOUND_CYCLES_PER_OPERATION, BY, CYCLES_PER_OPERATION, OPERATIONS_PER_S,
+    AGAINST, BATCH, BOUND_CYCLES_PER_OPERATION, BY, CYCLES_PER_OPERATION, GPU, OPERATIONS_PER_S,
     TIMES_AS_FAST,
 };
 use tollgate_record::{Area, Key, Operation, Record, Subject, Topic, Unit};
@@ -40,6 +40,7 @@ pub(super) fn rung(records: &[Record]) -> Content<'_> {
         }
     }
     rows.extend(as_published(lookup));
+    rows.extend(on_gpu(lookup));
     let sentences = signs.iter().filter_map(|subject| sentence(lookup, subject, &rows)).collect();
     (rows, sentences)
 }
@@ -89,6 +90,17 @@ fn as_published(lookup: Lookup<'_>) -> Option<Figure<'_>> {
     let who = ours.map_or_else(String::new, |ours| format!(", {}", contender(&ours.subject)));
     let row = Figure::new(format!("RSA-1024! sign{who}"), Unit::PerSecond, "per s");
     Some(row.measured(ours).published(Some(theirs)))
+}
+
+/// Returns the rate of each size of key on a GPU.
+fn on_gpu(lookup: Lookup<'_>) -> impl Iterator<Item = Figure<'_>> {
+    let mut subjects = lookup.measured(Area::Operation);
+    subjects.retain(|subject| subject.parameter(BY) == Some(GPU));
+    subjects.into_iter().map(move |subject| {
+        let what = format!("{}, {}", names::operation(subject), contender(subject));
+        let rate = lookup.record(Measured, subject, OPERATIONS_PER_S, Unit::PerSecond);
+        Figure::new(what, Unit::PerSecond, "per s").measured(rate)
+    })
 }
 
 /// Returns a sentence on the share that kernel calls explain, and on the speed relative to the

@@ -1,5 +1,5 @@
 //! The figures of each server: `--summary` writes them as one JSON object, for jq and CI;
-//! `--fail-if` has conditions on them; and the histogram of response times on the terminal.
+//! `--fail-if` has conditions on them; and the histogram of response times.
 
 use core::fmt;
 use core::str::FromStr;
@@ -8,20 +8,14 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 use tollgate_load::{Latency, Outcome, duration};
-use tollgate_report::grid::{Column, grid};
-use tollgate_report::text::wrapped;
 
-use super::times::short;
 use crate::cells::float;
 use crate::error::{CONDITION_HOLDS, CliError};
+use crate::histogram::drawn;
 use crate::output::{say, write_object};
 
 const QUANTILES: [(&str, f64); 6] =
     [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p999", 0.999), ("max", 1.0)];
-
-const BINS: usize = 12;
-
-const BAR: usize = 24;
 
 /// A metric and the limit that it must not cross.
 #[derive(Clone, Debug, PartialEq)]
@@ -231,57 +225,17 @@ pub(super) fn exit_code(conditions: &[Condition], all: &[ServerFigures]) -> Opti
     code
 }
 
-/// Draws a histogram of a scenario's response times, with a bar for each server in each row. The
-/// limits of successive rows have a constant ratio.
-#[allow(
-    clippy::cast_possible_truncation,
-    clippy::cast_precision_loss,
-    clippy::cast_sign_loss,
-    reason = "times up to 10^11 ns, counts far below 2^52, and bars"
-)]
+/// Draws a histogram of a scenario's response times, with a bar for each server in each row.
 pub(super) fn histogram(label: &str, servers: &[ServerFigures]) -> String {
-    let servers: Vec<(&str, &Latency)> = servers
+    let all: Vec<_> = servers
         .iter()
-        .filter_map(|figures| Some((figures.server.as_str(), figures.transaction.as_ref()?)))
-        .filter(|(_, times)| !times.histogram().is_empty())
-        .collect();
-    let (Some(low), Some(high)) = (
-        servers.iter().map(|(_, times)| times.histogram().min()).min(),
-        servers.iter().map(|(_, times)| times.histogram().max()).max(),
-    ) else {
-        return String::new();
-    };
-    let (low, high) = (low.max(1) as f64, high.max(2) as f64 * 1.001);
-    let ratio = (high / low).powf(1.0 / BINS as f64).max(1.001);
-    let bin = |ns: u64| (((ns as f64 / low).ln() / ratio.ln()).max(0.0) as usize).min(BINS - 1);
-    let counts: Vec<Vec<u64>> = servers
-        .iter()
-        .map(|(_, times)| {
-            let mut counts = vec![0; BINS];
-            for step in times.histogram().iter_recorded() {
-                counts[bin(step.value_iterated_to())] += step.count_at_value();
-            }
-            counts
+        .filter_map(|figures| {
+            let recorded = figures.transaction.as_ref()?.histogram().iter_recorded();
+            let counts = recorded.map(|step| (step.value_iterated_to(), step.count_at_value()));
+            Some((figures.server.clone(), counts.collect()))
         })
         .collect();
-    let mut columns = vec![Column::figures("up to", 8)];
-    for (name, _) in &servers {
-        columns.push(Column::figures("share", 7));
-        columns.push(Column::words("", BAR).headed((*name).to_owned()));
-    }
-    let row = |at: usize| {
-        let upper = low * ratio.powi(i32::try_from(at + 1).unwrap_or(i32::MAX));
-        let mut cells = vec![short(upper as u64)];
-        for (counts, (_, times)) in counts.iter().zip(&servers) {
-            let share = counts[at] as f64 / times.count().max(1) as f64;
-            let most = counts.iter().copied().max().unwrap_or(1).max(1) as f64;
-            cells.push(format!("{:.1} %", 100.0 * share));
-            cells.push("#".repeat((BAR as f64 * counts[at] as f64 / most).ceil() as usize));
-        }
-        cells
-    };
-    let head = wrapped(&format!("{label}, times of transactions:"));
-    format!("\n{head}{}", grid(&columns, (0..BINS).map(row).collect()))
+    drawn(&format!("{label}, times of transactions:"), &all)
 }
 
 #[cfg(test)]

@@ -41,7 +41,8 @@ impl Better {
             (_, word::SERVER_CPU_RATIO) => Self::Lower,
             (
                 _,
-                word::TIMES_AS_FAST
+                word::OPERATIONS_PER_JOULE
+                | word::TIMES_AS_FAST
                 | word::SESSIONS_PER_S_RATIO
                 | word::OPERATIONS_PER_S_RATIO
                 | word::CAPACITY_GAIN

@@ -96,7 +96,7 @@ pub(crate) struct Operations {
 
     /// Unit to measure in batches instead of the processor: an NVIDIA GPU
     #[arg(long, value_name = "UNIT")]
-    #[arg(conflicts_with_all = ["key", "multi", "exponent", "json", "batch", "against"])]
+    #[arg(conflicts_with_all = ["key", "multi", "exponent", "batch", "against"])]
     pub(crate) unit: Option<OffloadUnit>,
 
     /// Set by `tollgate speed pkeu`.
