@@ -1,10 +1,11 @@
-//! The state of a client that outlives reloads: its place in the queue, and its rate.
+//! The state of a client that outlives reloads: its place in the queue, its rate, and the number of
+//! its connections.
 
 use core::num::NonZero;
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use core::time::Duration;
 use std::io;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use tollgate_queue::{Caller, PrivateJob, Queue};
 
@@ -16,6 +17,17 @@ pub(crate) struct Account {
     /// The time since the signer's start, in nanoseconds, at which the operations so far would have
     /// ended at the client's rate, one after the other.
     paid_until: AtomicU64,
+    /// The number of its open connections.
+    open: AtomicUsize,
+}
+
+/// A connection counts for its client until this is dropped.
+pub(crate) struct Place(Arc<Account>);
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.open.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// The time in which a client may be ahead of its rate: it may do the operations of a second at once.
@@ -28,6 +40,13 @@ impl Account {
         }
         let caller = queue.caller().map_err(io::Error::other)?;
         Ok(self.caller.get_or_init(|| caller))
+    }
+
+    /// Counts a connection, unless the client has this many.
+    pub(crate) fn place(self: &Arc<Self>, max: usize) -> Option<Place> {
+        // Dropping the place takes it back.
+        let others = self.open.fetch_add(1, Ordering::Relaxed);
+        Some(Place(Arc::clone(self))).filter(|_| others < max)
     }
 
     /// Counts an operation at this time since the signer's start, unless it is above the rate in

@@ -6,13 +6,14 @@ use std::time::Instant;
 use tollgate_keyless::{ErrorCode, HEADER_BYTES, Message, PADDED_BYTES, REFUSAL, Split, split};
 use zeroize::{Zeroize as _, Zeroizing};
 
+use crate::account::Place;
 use crate::config::Limits;
 use crate::identity::Identity;
 use crate::stream::Stream;
 use crate::tls::Verified;
 
 /// A connection takes no more requests while this many bytes of answers wait.
-const OUTPUT_BYTES_MAX: usize = 256 * 1024;
+const OUTPUT_BYTES_MAX: usize = 64 * 1024;
 
 /// A larger buffer of answers is given back when they have left.
 const KEPT_BYTES_MAX: usize = 16 * 1024;
@@ -22,6 +23,8 @@ pub(crate) struct Connection {
     /// The peer, for the audit log.
     pub(crate) peer: String,
     pub(crate) state: State,
+    /// Its place among the connections of its client.
+    pub(crate) place: Option<Place>,
     input: Vec<u8>,
     /// The bytes of `input` before this were read as requests.
     taken: usize,
@@ -54,6 +57,7 @@ impl Connection {
             stream,
             peer,
             state,
+            place: None,
             input: Vec::new(),
             taken: 0,
             output: Zeroizing::default(),

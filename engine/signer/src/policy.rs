@@ -33,6 +33,9 @@ pub(crate) struct Client {
     allow: BTreeSet<Allowed>,
 }
 
+/// A process with the provider keeps so many connections.
+const CONNECTIONS_EACH_MIN: usize = 64;
+
 impl Policy {
     /// Reads all keys and certificates. Clients have the accounts of those with their names in the old
     /// policy.
@@ -128,6 +131,18 @@ impl Policy {
         let rate = settings.rate.and_then(NonZero::new);
         self.clients.push(Client { name, number: at, account, rate, keys, allow });
         Ok(())
+    }
+
+    /// Returns the maximum number of connections of a client: all if it is the only one, otherwise at
+    /// most half, so that none can take those of the others.
+    pub(crate) fn connections_each(&self) -> usize {
+        let max = self.limits.connections_max;
+        max.div_ceil(self.clients.len()).max(CONNECTIONS_EACH_MIN.min(max.div_ceil(2)))
+    }
+
+    /// Returns the name of the client with this place.
+    pub(crate) fn name(&self, number: usize) -> &str {
+        &self.clients[number].name
     }
 
     /// Returns the client with this identity. A certificate with the names of several clients is

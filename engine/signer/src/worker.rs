@@ -16,12 +16,13 @@ use tollgate_keyless::{ErrorCode, Frame, Message, Operation, PONG, RESPONSE, Ski
 use tollgate_queue::{PrivateJob, Ticket};
 use zeroize::Zeroizing;
 
+use self::accepting::TOO_MANY;
 use crate::answer::{finish, submit};
 use crate::audit::Lines;
 use crate::connection::{Connection, State};
 use crate::keys::Key;
+use crate::limiter::Limiters;
 use crate::policy::Policy;
-use crate::refusals::Refusals;
 use crate::shared::Shared;
 use crate::shares::Shares;
 use crate::stream::Stream;
@@ -53,10 +54,8 @@ pub(crate) struct Worker {
     again: Vec<usize>,
     pending: Vec<Pending>,
     lines: Lines,
-    /// Peers that are no clients.
-    refusals: Refusals,
-    /// Requests above the rate of their client.
-    over_rate: Refusals,
+    /// For lines about connections, and about requests above the rate of their client.
+    limiters: Limiters,
     shares: Shares,
     /// The next client is accepted with TLS, if both listeners have one.
     is_tls_next: bool,
@@ -101,8 +100,7 @@ impl Worker {
             again: Vec::new(),
             pending: Vec::new(),
             lines: Lines::default(),
-            refusals: Refusals::default(),
-            over_rate: Refusals::default(),
+            limiters: Limiters::default(),
             shares,
             is_tls_next: false,
             handshakes_left: 0,
@@ -116,7 +114,8 @@ impl Worker {
         let mut events = Events::with_capacity(1024);
         let mut accepts_more = false;
         loop {
-            let wait = match (accepts_more || !self.again.is_empty(), self.connections.is_empty()) {
+            let is_idle = self.connections.is_empty() && !self.limiters.are_pending();
+            let wait = match (accepts_more || !self.again.is_empty(), is_idle) {
                 (true, _) => Some(Duration::ZERO),
                 (false, true) => None,
                 (false, false) => Some(SWEEP),
@@ -166,6 +165,7 @@ impl Worker {
             return;
         }
         let old = Arc::clone(&self.policy);
+        self.limiters.end(&mut self.lines, &old);
         (self.generation, self.policy) = self.shared.policy();
         let roots = |policy: &Policy| policy.tls.as_ref().map(|tls| tls.roots.clone());
         let are_other_roots = roots(&old) != roots(&self.policy);
@@ -192,6 +192,7 @@ impl Worker {
             if let Err(why) = self.take(*key) {
                 let reason = match why.kind() {
                     ErrorKind::PermissionDenied => "refused: no client",
+                    ErrorKind::QuotaExceeded => TOO_MANY,
                     _ if self.connections.get(*key).is_some_and(Connection::is_shaking_hands) => {
                         "refused: handshake failed"
                     }
@@ -221,7 +222,7 @@ impl Worker {
                 Ok(Some(peer)) if self.policy.client(&peer.identity).is_some() => {
                     connection.opens(peer);
                     self.shared.counters.handshakes.fetch_sub(1, Ordering::Relaxed);
-                    self.opened(key);
+                    self.opened(key)?;
                 }
                 Ok(_) => return Err(ErrorKind::PermissionDenied.into()),
                 Err(why) if why.kind() == ErrorKind::WouldBlock => return Ok(()),
@@ -238,14 +239,13 @@ impl Worker {
         let caller = client.account.caller(&self.shared.engine.queue)?;
         let now = self.shared.started.elapsed();
         for _ in 0..limits.requests_max {
-            if connection.has_request(&limits) && !self.shares.allows(client.number)
-                || self.pending.len() >= self.shared.engine.turn_max
-            {
+            if connection.has_request(&limits) && !self.shares.allows(client.number) {
                 break;
             }
             let Some(request) = connection.next(&limits) else {
                 break;
             };
+            self.shares.count(client.number);
             let id = request.id;
             let message = request.read.and_then(|range| {
                 let body = connection.body(range);
@@ -272,7 +272,6 @@ impl Worker {
                         Ok((ticket, Arc::clone(key)))
                     });
                     let ski = message.ski;
-                    self.shares.count(client.number);
                     self.pending.push(Pending { connection: key, id, operation, ski, submitted });
                 }
             }
@@ -289,11 +288,12 @@ impl Worker {
             if let Some(at) = self.connections.get(connection)
                 && let State::Open { identity, .. } = &at.state
             {
-                let client = self.policy.client(identity).map_or("", |client| &client.name);
+                let client = self.policy.client(identity);
                 let outcome = result.as_ref().map(|_| ()).map_err(|why| *why);
                 let is_over = outcome == Err(ErrorCode::OverRate);
-                if !is_over || self.over_rate.has_line(&mut self.lines, "over the rate") {
-                    self.lines.operation((&at.peer, client), operation, ski, outcome);
+                if !is_over || self.limiters.allows(client) {
+                    let name = client.map_or("", |client| &client.name);
+                    self.lines.operation((&at.peer, name), operation, ski, outcome);
                 }
             }
             results.push((connection, id, operation, result));
@@ -359,6 +359,7 @@ impl Worker {
             return;
         }
         self.swept = now;
+        self.limiters.sum_up(&mut self.lines, &self.policy);
         let expired: Vec<(usize, &str)> = self
             .connections
             .iter()
@@ -392,7 +393,7 @@ impl Worker {
             self.shared.counters.handshakes.fetch_sub(1, Ordering::Relaxed);
             self.refused(&connection.peer, why);
         } else {
-            self.lines.connection(&connection.peer, client.map(|it| it.name.as_str()), why);
+            self.limiters.connection(&mut self.lines, &connection.peer, client, why);
         }
         self.shared.counters.open.fetch_sub(1, Ordering::Relaxed);
         self.again.retain(|other| *other != key);
@@ -407,6 +408,7 @@ impl Drop for Worker {
         let counters = &self.shared.counters;
         counters.open.fetch_sub(self.connections.len() as u64, Ordering::Relaxed);
         counters.handshakes.fetch_sub(shaking as u64, Ordering::Relaxed);
+        self.limiters.end(&mut self.lines, &self.policy);
         self.log();
     }
 }

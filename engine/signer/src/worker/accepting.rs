@@ -1,6 +1,7 @@
 //! New connections of a worker.
 
 use core::sync::atomic::Ordering;
+use std::io::{self, ErrorKind};
 
 use mio::Token;
 use tollgate_server::Peer;
@@ -12,6 +13,9 @@ use crate::stream::Stream;
 
 /// The maximum number of connections accepted in a turn.
 const ACCEPTS_MAX: usize = 64;
+
+/// The end of a connection above the share of its client.
+pub(super) const TOO_MANY: &str = "refused: too many connections of this client";
 
 impl Worker {
     /// Accepts clients, and returns whether more may wait.
@@ -79,8 +83,9 @@ impl Worker {
             return None;
         }
         entry.insert(Connection::new(stream, peer, state));
-        if !is_handshake {
-            self.opened(key);
+        if !is_handshake && self.opened(key).is_err() {
+            self.close(key, TOO_MANY);
+            return None;
         }
         Some(key)
     }
@@ -88,17 +93,23 @@ impl Worker {
     /// Counts and logs a peer that is no client.
     pub(super) fn refused(&mut self, peer: &str, why: &str) {
         self.shared.counters.refused.fetch_add(1, Ordering::Relaxed);
-        if self.refusals.has_line(&mut self.lines, "refused") {
-            self.lines.connection(peer, None, why);
-        }
+        self.limiters.connection(&mut self.lines, peer, None, why);
     }
 
-    /// Logs that a client has connected.
-    pub(super) fn opened(&mut self, key: usize) {
-        let connection = &self.connections[key];
-        if let State::Open { identity, .. } = &connection.state {
-            let client = self.policy.client(identity).map(|client| client.name.as_str());
-            self.lines.connection(&connection.peer, client, "accepted");
+    /// Counts and logs a connection of a client, unless the client has its share of them.
+    pub(super) fn opened(&mut self, key: usize) -> io::Result<()> {
+        let connection = &mut self.connections[key];
+        if let State::Open { identity, .. } = &connection.state
+            && let Some(client) = self.policy.client(identity)
+        {
+            connection.place = client.account.place(self.policy.connections_each());
+            if connection.place.is_none() {
+                self.shared.counters.refused.fetch_add(1, Ordering::Relaxed);
+                return Err(ErrorKind::QuotaExceeded.into());
+            }
+            let (lines, peer) = (&mut self.lines, &connection.peer);
+            self.limiters.connection(lines, peer, Some(client), "accepted");
         }
+        Ok(())
     }
 }

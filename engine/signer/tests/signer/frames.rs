@@ -61,6 +61,25 @@ fn items_that_cannot_be_read_are_refused_one_by_one() {
     assert_eq!(rig.running.counts().requests_of("other", "format"), 5);
 }
 
+/// A turn takes some of them, and leaves the others for the next.
+#[test]
+fn requests_of_many_connections_are_all_answered() {
+    let rig = rig();
+    let mut clients: Vec<_> = (0..16).map(|_| rig.connect()).collect();
+    let (ping, nonsense) = (request(1, None, PING, &[]), [1, 0, 0, 0, 0, 0, 0, 2]);
+    for client in &mut clients {
+        client.send(&[&ping[..], &nonsense].concat().repeat(70));
+    }
+    let mut other = rig.connect();
+    assert!(other.run("rsa-2048.pem", SIGN, &digest()).is_ok());
+    for client in &mut clients {
+        for _ in 0..70 {
+            assert_eq!(client.receive(), Some((1, PONG, vec![])));
+            assert_eq!(client.receive(), Some((2, REFUSAL, vec![ErrorCode::Format as u8])));
+        }
+    }
+}
+
 /// A request byte by byte, while others come whole; then one that is never completed.
 #[test]
 fn partial_frames_wait_and_disturb_nobody() {

@@ -76,10 +76,25 @@ fn refusals_cannot_fill_the_disk() {
     // Ten lines a second for each of two workers, and seconds begin and end within.
     let most = 20 * (begin.elapsed().as_secs() + 2);
     assert!((1..=most).contains(&lines) || refused <= most, "{lines} lines of {refused}");
-    while !rig.audit().contains("more, without lines of their own") {
-        run(&rig);
+    // The number of the others comes without another request.
+    rig.logged_sum("own");
+}
+
+/// A client that only connects: its lines are counted, those of its operations are complete.
+#[test]
+fn connections_cannot_fill_the_disk() {
+    const CONNECTIONS: u64 = 150;
+    let rig = Rig::with("", &client(""));
+    let begin = Instant::now();
+    for _ in 0..CONNECTIONS {
+        assert!(rig.connect().run("rsa-2048.pem", SIGN, &digest()).is_ok());
     }
-    assert!(rig.audit().contains("over the rate: "));
+    rig.logged_sum("own");
+    let log = rig.audit();
+    let lines = log.matches(r#""event":"connection""#).count() as u64;
+    let most = 22 * (begin.elapsed().as_secs() + 2);
+    assert!(lines <= most || 2 * CONNECTIONS <= most, "{lines} lines");
+    assert_eq!(log.matches(r#""event":"operation""#).count() as u64, CONNECTIONS);
 }
 
 #[test]

@@ -14,7 +14,9 @@ use openssl::x509::extension::{BasicConstraints, ExtendedKeyUsage, SubjectAltern
 use openssl::x509::{X509, X509Builder, X509Name};
 use tollgate_keyless::{PING, PONG};
 
-use crate::rig::{Client, Folder, KEYS, Rig, SIGN, digest, is_valid, key_file, request, ski};
+use crate::rig::{
+    Client, Folder, KEYS, Rig, SIGN, digest, is_valid, key_file, own_client, request, ski,
+};
 
 /// A certificate and its key.
 struct Pair {
@@ -95,13 +97,18 @@ const CLIENTS: &str = "[[client]]\nname = \"front\"\ncertificate = \"front\"\nke
 
 impl TlsRig {
     fn start() -> Self {
+        Self::with("", "")
+    }
+
+    /// Starts a signer with these clients too, and these limits.
+    fn with(clients: &str, limits: &str) -> Self {
         let files = Folder::new();
         let roots = Pair::new(AUTHORITY, None);
         files.write("roots.pem", roots.certificate.to_pem().unwrap());
         let server = Pair::new(Subject { dns: &["signer"], ..CLIENT }, Some(&roots));
         files.write("chain.pem", server.certificate.to_pem().unwrap());
         files.write("key.pem", server.key.private_key_to_pem_pkcs8().unwrap());
-        let rig = Rig::with("", &tables(&files, CLIENTS));
+        let rig = Rig::with("", &(tables(&files, &(CLIENTS.to_owned() + clients)) + limits));
         Self { rig, roots, files }
     }
 
@@ -224,13 +231,7 @@ fn a_slow_reader_gets_all_answers() {
 
 #[test]
 fn a_handshake_has_a_limit() {
-    let files = Folder::new();
-    let roots = Pair::new(AUTHORITY, None);
-    files.write("roots.pem", roots.certificate.to_pem().unwrap());
-    let server = Pair::new(CLIENT, Some(&roots));
-    files.write("chain.pem", server.certificate.to_pem().unwrap());
-    files.write("key.pem", server.key.private_key_to_pem_pkcs8().unwrap());
-    let rig = Rig::with("", &(tables(&files, CLIENTS) + "[limits]\nhandshake = 0.2\n"));
+    let TlsRig { rig, files, .. } = TlsRig::with("", "[limits]\nhandshake = 0.2\n");
     let mut silent = TcpStream::connect(rig.running.addr().unwrap()).unwrap();
     silent.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
     assert_eq!(std::io::Read::read(&mut silent, &mut [0; 9]).unwrap_or(0), 0);
@@ -239,6 +240,39 @@ fn a_handshake_has_a_limit() {
     files.write("key.pem", std::fs::read(key_file("rsa-2048.pem")).unwrap());
     let why = rig.reload(&tables(&files, CLIENTS)).err().unwrap().to_string();
     assert!(why.contains("matching pair"), "{why}");
+}
+
+/// A client opens as many connections as it can, on the socket or with TLS; others are served.
+#[test]
+fn a_client_has_its_share_of_connections() {
+    let own = own_client(r#"["site"]"#, r#"["sign"]"#);
+    let tls = TlsRig::with(&own, "[limits]\nconnections_max = 8\n");
+    // Three clients: none has more than half.
+    let mut local: Vec<_> = (0..100).map(|_| tls.rig.connect()).collect();
+    let ping = request(1, None, PING, &[]);
+    local.iter_mut().for_each(|client| client.send(&ping));
+    local.retain_mut(|client| client.receive().is_some());
+    assert_eq!(local.len(), 4);
+    tls.rig.logged_sum("own");
+
+    let front = tls.client(CLIENT);
+    drop(local.split_off(2));
+    while tls.rig.running.counts().connections_open > 2 {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let connect = || tls.connect(Some(&front), SslVersion::TLS1_3).unwrap();
+    let mut remote: Vec<_> = (0..4).map(|_| connect()).collect();
+    assert!(remote.iter_mut().all(still_served));
+    assert!(!tls.is_served(Some(&front)));
+    assert!(tls.is_served(Some(&tls.client(Subject { dns: &["back"], ..CLIENT }))));
+    let log = tls.rig.audit();
+    for name in ["own", "front"] {
+        let end = format!(r#""client":"{name}","outcome":"refused: too many connections of"#);
+        assert!(log.contains(&end), "{log}");
+    }
+    assert_eq!(tls.rig.running.counts().connections_refused, 97);
+    drop(remote);
+    while !tls.is_served(Some(&front)) {}
 }
 
 #[test]
