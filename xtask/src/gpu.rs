@@ -21,8 +21,17 @@ const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 const DEVICE: &str = "engine/cuda/device";
 const PREBUILT: &str = "engine/cuda/prebuilt";
 /// The files that nvcc reads, in the order of the hash.
-const SOURCES: [&str; 6] =
-    ["kernels.cu", "lanes.h", "lanes_cuda.cuh", "layout.h", "number.h", "private.h"];
+const SOURCES: [&str; 9] = [
+    "doubles_cuda.cuh",
+    "kernels.cu",
+    "lanes.h",
+    "lanes_cuda.cuh",
+    "layout.h",
+    "limbs52.h",
+    "number.h",
+    "power52.h",
+    "private.h",
+];
 /// The oldest architecture that the PTX suits, and the one that has machine code.
 const PTX: &str = "compute_80";
 const CUBIN: &str = "sm_90";

@@ -13,7 +13,7 @@
 #include <set>
 #include <vector>
 
-#include "private.h"
+#include "power52.h"
 
 Fault fault;
 uint32_t group_in_work;
@@ -46,9 +46,25 @@ void launch(uint32_t kernel, const Batch& batch)
     });
 }
 
-// Runs a kernel, numbered as in engine/cuda/src/device.rs.
+template <int n>
+void launch_doubles(const Batch& batch)
+{
+    for_each_job(batch, 2, [&](uint32_t job, uint32_t half, bool stores) {
+        power52<n>(batch, job, half, stores);
+    });
+}
+
+// Runs a kernel, by its number in KERNELS.
 void run_kernel(uint32_t kernel, uint32_t bits, const Batch& batch)
 {
+    if (kernel == 4) {
+        switch (bits) {
+        case 1024: return launch_doubles<16>(batch);
+        case 2048: return launch_doubles<32>(batch);
+        case 3072: return launch_doubles<48>(batch);
+        default: abort();
+        }
+    }
     switch (bits) {
     case 1024: return launch<4, 4>(kernel, batch);
     case 2048: return launch<4, 8>(kernel, batch);
@@ -64,8 +80,8 @@ enum Code { SUCCESS = 0, INVALID_VALUE = 1, INVALID_CONTEXT = 201, NOT_FOUND = 5
             LAUNCH_FAILED = 719 };
 
 // What a test changes: see `emulate`.
-int values[8] = {13000, 1, 9, 0, 0, 0, 0};
-enum Value { VERSION, DEVICES, MAJOR, MINOR, HANGS, FAILS, CORRUPTS };
+int values[8] = {13000, 1, 9, 0, 0, 0, 0, 64};
+enum Value { VERSION, DEVICES, MAJOR, MINOR, HANGS, FAILS, CORRUPTS, SINGLE_TO_DOUBLE };
 
 struct Event {
     bool passed;
@@ -82,8 +98,8 @@ int context, stream_handle, module;
 struct Function {
     uint32_t kernel, bits;
 };
-const char* const KERNELS[] = {"blind", "power", "finish", "make_pair"};
-Function functions[4][4];
+const char* const KERNELS[] = {"blind", "power", "finish", "make_pair", "power52"};
+Function functions[5][4];
 
 double now()
 {
@@ -108,6 +124,15 @@ void enter(uint32_t* z, const uint32_t* c, const uint32_t* rrr, const uint32_t* 
     read<T, L>(modulus, m);
     fold<T, L>(x, c, modulus, rrr, k0);
     write<T, L>(z, x);
+}
+
+template <int n>
+void multiply52(double* z, const double* x, const double* y, const double* m, uint64_t k0)
+{
+    Slots<n> slots;
+    const Prime52<n> prime(m, slots);
+    slots.put(0, x);
+    amm52<n>(z, slots, y, prime, k0);
 }
 
 int in_stream(std::function<void()> work)
@@ -148,6 +173,18 @@ void emulate_arithmetic(int is_fold, uint32_t lanes, uint32_t words, uint32_t* z
         LAYOUT(4, 12);
         LAYOUT(8, 12);
         LAYOUT(16, 8);
+    default: abort();
+    }
+}
+
+// z := amm52(x, y).
+void emulate_doubles(uint32_t limbs, double* z, const double* x, const double* y, const double* m,
+                     uint64_t k0)
+{
+    switch (limbs) {
+    case 10: return multiply52<10>(z, x, y, m, k0);
+    case 20: return multiply52<20>(z, x, y, m, k0);
+    case 30: return multiply52<30>(z, x, y, m, k0);
     default: abort();
     }
 }
@@ -206,6 +243,7 @@ int cuDeviceGetAttribute(int* value, int attribute, int)
     case 16: *value = 1; return SUCCESS;
     case 75: *value = values[MAJOR]; return SUCCESS;
     case 76: *value = values[MINOR]; return SUCCESS;
+    case 87: *value = values[SINGLE_TO_DOUBLE]; return SUCCESS;
     default: return INVALID_VALUE;
     }
 }
@@ -284,8 +322,8 @@ int cuModuleLoadData(void** to, const void* image)
 
 int cuModuleGetFunction(void** to, void*, const char* name)
 {
-    for (uint32_t kernel = 0; kernel < 4; kernel++) {
-        for (uint32_t size = 0; size < 4; size++) {
+    for (uint32_t kernel = 0; kernel < 5; kernel++) {
+        for (uint32_t size = 0; size < (kernel == 4 ? 3 : 4); size++) {
             char known[32];
             snprintf(known, sizeof known, "%s_%u", KERNELS[kernel], 1024 * (size + 1));
             if (strcmp(name, known) != 0) continue;
@@ -299,7 +337,7 @@ int cuModuleGetFunction(void** to, void*, const char* name)
 
 int cuFuncSetAttribute(void*, int attribute, int bytes)
 {
-    return attribute == 8 && bytes <= 99 * 1024 ? SUCCESS : INVALID_VALUE;
+    return attribute == 8 && bytes <= 227 * 1024 ? SUCCESS : INVALID_VALUE;
 }
 
 int cuMemAlloc_v2(uint64_t* address, size_t bytes)
@@ -349,11 +387,13 @@ int cuLaunchKernel(void* function, unsigned blocks, unsigned y, unsigned z, unsi
 {
     const Function of = *(const Function*)function;
     const Batch batch = *(const Batch*)arguments[0];
-    uint32_t lanes = of.bits == 4096 ? 8 : 4, words = of.bits / 64 / lanes;
+    uint32_t lanes = of.kernel == 4 ? 1 : of.bits == 4096 ? 8 : 4, words = of.bits / 64 / lanes;
     uint32_t groups = blocks * threads / (2 * lanes);
+    const uint32_t slots[] = {slots52(10) * 10, slots52(20) * 20, slots52(30) * 30, 0};
+    uint32_t table = of.kernel == 1 ? 16 * 4 * words : of.kernel == 4 ? 8 * slots[of.bits / 1024 - 1] : 0;
     bool fits = groups >= batch.count && groups - batch.count < threads / (2 * lanes);
     bool is_flat = y * z * y_threads * z_threads == 1 && threads == 128;
-    bool has_table = shared_bytes == (of.kernel == 1 ? 16 * 4 * words * threads : 0);
+    bool has_table = shared_bytes == table * threads;
     if (!fits || !is_flat || !has_table) return INVALID_VALUE;
     return in_stream([=] { run_kernel(of.kernel, of.bits, batch); });
 }

@@ -1,5 +1,5 @@
 // The kernels: for each size of key, one for each step, named by the bits of the modulus.
-#include "private.h"
+#include "power52.h"
 
 // Threads of a block, and blocks that a multiprocessor should hold: registers for more are not needed,
 // since the table of three blocks fills its shared memory.
@@ -28,6 +28,15 @@ ON_DEVICE uint32_t group()
         power<T, L>(batch, stores ? job : batch.count - 1, group<T>() % 2, stores);  \
     }
 
+// A thread for each prime. Only one block fits the shared memory of a multiprocessor.
+#define POWER52(n, bits)                                                             \
+    extern "C" __global__ void __launch_bounds__(THREADS, 1) power52_##bits(const Batch batch) \
+    {                                                                                \
+        uint32_t job = group<1>() / 2;                                               \
+        bool stores = job < batch.count;                                             \
+        power52<n>(batch, stores ? job : batch.count - 1, group<1>() % 2, stores);   \
+    }
+
 // T lanes of L words hold a prime, 2 T lanes the modulus.
 #define KEYS_OF(bits, T, L)          \
     STEP(blind, 2 * T, L, bits)      \
@@ -39,3 +48,7 @@ KEYS_OF(1024, 4, 4)
 KEYS_OF(2048, 4, 8)
 KEYS_OF(3072, 4, 12)
 KEYS_OF(4096, 8, 8)
+
+POWER52(16, 1024)
+POWER52(32, 2048)
+POWER52(48, 3072)

@@ -5,6 +5,19 @@
 
 #include <stdint.h>
 
+// The number of limbs of 52 bits for a prime of n limbs: R = 2^(52 k) is at least 2^8 times the prime.
+#ifdef __CUDACC__
+__device__
+#endif
+constexpr int limbs52(int n)
+{
+    return (32 * n + 8 + 51) / 52;
+}
+
+// Primes of 2048 bits fit neither the registers nor the shared memory of one thread for each.
+template <int n>
+constexpr bool HAS_POWER52 = n <= 48;
+
 // A key: numbers modulo N, numbers modulo p with the length of N, and those of each prime.
 template <int n>
 struct Key {
@@ -23,6 +36,16 @@ struct Key {
     } half[2];                // p, then q
     uint32_t k0;              // -1/N mod 2^32
     uint32_t unused[3];
+    // Limbs of 52 bits, as signed digits from -2^51 to 2^51 - 1.
+    struct Half52 {
+        static constexpr int k = limbs52(n);
+        double prime[k];
+        double rr[k];  // R^2 mod prime, for R = 2^(52 k)
+        double rrr[k]; // R^3 mod prime
+        double one[k]; // R mod prime
+        uint64_t k0;   // -1/prime mod 2^52
+        uint64_t unused;
+    } half52[HAS_POWER52<n> ? 2 : 0];
 };
 
 // A blinding pair in Montgomery form modulo N: r^e and r^-1.

@@ -12,8 +12,9 @@ pub trait Device: Send {
     /// Returns the display name, such as `NVIDIA H200`.
     fn name(&self) -> &str;
 
-    /// Returns the number of operations that fill the device.
-    fn fill(&self, size: Size) -> usize;
+    /// Returns the number of operations that fill the device, or `None` if it cannot exponentiate with
+    /// these numbers, or is known to be slow at it. Every device has [`Numbers::Words`].
+    fn fill(&self, size: Size, numbers: Numbers) -> Option<usize>;
 
     /// Allocates memory and clears it.
     ///
@@ -75,13 +76,24 @@ pub trait Device: Send {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Memory(pub u64);
 
+/// The numbers that an exponentiation computes with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Numbers {
+    /// Words of 32 bits; a group of threads has a number.
+    Words,
+    /// Limbs of 52 bits in doubles; each thread has a number.
+    Doubles,
+}
+
 /// A kernel; `device/private.h` describes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kernel {
     /// Multiplies inputs by the first numbers of their blinding pairs.
     Blind,
-    /// Exponentiates modulo the primes.
+    /// Exponentiates modulo the primes, with words.
     Power,
+    /// Exponentiates modulo the primes, with doubles.
+    Power52,
     /// Recombines, unblinds and checks.
     Finish,
     /// Makes blinding pairs.
@@ -89,12 +101,19 @@ pub enum Kernel {
 }
 
 impl Kernel {
+    /// Returns `true` if there is such a kernel for the size.
+    #[must_use]
+    pub const fn exists(self, size: Size) -> bool {
+        !matches!(self, Self::Power52) || size.limbs52().is_some()
+    }
+
     /// Returns the first part of the name in `device/kernels.cu`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Blind => "blind",
             Self::Power => "power",
+            Self::Power52 => "power52",
             Self::Finish => "finish",
             Self::MakePair => "make_pair",
         }

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use tollgate_cpu::process::fork_generation;
 
-use crate::device::{Batch, Device, Failure, Kernel, Mark, Memory};
+use crate::device::{Batch, Device, Failure, Kernel, Mark, Memory, Numbers};
 use crate::driver::{Address, Driver, Handle, OneAtATime, Pinned};
 use crate::layout::Size;
 
@@ -22,13 +22,15 @@ struct Inner {
     process: u64,
     device: i32,
     multiprocessors: usize,
+    /// Has at least half as many units for doubles as for single floats.
+    has_doubles: bool,
     context: Handle,
     stream: Handle,
     /// Events of [`Mark`], and one to wait for.
     marks: [Handle; 4],
     end: Handle,
-    /// Functions by kernel, then by size.
-    functions: [[Handle; 4]; 4],
+    /// Functions by kernel, then by size; `None` if the kernel does not exist for the size.
+    functions: [[Option<Handle>; 4]; 5],
     memories: Vec<(Address, usize)>,
     to_device: Option<Pinned>,
     /// Bytes of `to_device` that copies may still read.
@@ -97,15 +99,15 @@ const LIBRARY: &str = "libcuda.so.1";
 const CUDA_VERSION: i32 = 13_000;
 /// Attributes of devices.
 const MULTIPROCESSOR_COUNT: i32 = 16;
+const SINGLE_TO_DOUBLE_RATIO: i32 = 87;
 const CAPABILITY_MAJOR: i32 = 75;
 const CAPABILITY_MINOR: i32 = 76;
 /// Threads of a block, as in `device/kernels.cu`.
 const THREADS: u32 = 128;
-/// Powers in a window's table, as in `device/private.h`.
-const POWERS: u32 = 16;
 /// Warps that keep a quarter of a multiprocessor busy.
 const WARPS: usize = 2;
-const KERNELS: [Kernel; 4] = [Kernel::Blind, Kernel::Power, Kernel::Finish, Kernel::MakePair];
+const KERNELS: [Kernel; 5] =
+    [Kernel::Blind, Kernel::Power, Kernel::Power52, Kernel::Finish, Kernel::MakePair];
 
 /// The argument of each kernel: `Batch` of `device/layout.h`.
 #[repr(C)]
@@ -159,8 +161,10 @@ impl Gpu {
             return Err(OpenError::OldDevice(name));
         }
         let multiprocessors = usize::try_from(attribute(MULTIPROCESSOR_COUNT)?).unwrap_or(1).max(1);
+        let has_doubles = attribute(SINGLE_TO_DOUBLE_RATIO)? <= 2;
         let context = driver.retain_context(device)?;
-        let inner = Inner::new(driver, (device, context), name, multiprocessors, capability)?;
+        let mut inner = Inner::new(driver, (device, context), name, capability)?;
+        (inner.multiprocessors, inner.has_doubles) = (multiprocessors, has_doubles);
         Ok(Self(OneAtATime(inner)))
     }
 
@@ -213,7 +217,6 @@ impl Inner {
         driver: Driver,
         (device, context): (i32, Handle),
         name: String,
-        multiprocessors: usize,
         capability: (i32, i32),
     ) -> Result<Self, Failure> {
         driver.enter(context)?;
@@ -224,14 +227,19 @@ impl Inner {
         for mark in &mut marks {
             *mark = driver.event()?;
         }
-        let mut functions = [[context; 4]; 4];
-        for (functions, kernel) in functions.iter_mut().zip(KERNELS) {
-            for (function, size) in functions.iter_mut().zip(Size::ALL) {
+        let mut functions = [[None; 4]; 5];
+        for kernel in KERNELS {
+            for size in Size::ALL.into_iter().filter(|size| kernel.exists(*size)) {
                 let name = format!("{}_{}", kernel.name(), size.bits());
-                *function = driver.function(module, &name)?;
-                if kernel == Kernel::Power {
-                    driver.allow_shared_memory(*function, table_bytes(size))?;
+                let function = driver.function(module, &name)?;
+                let bytes = shared_bytes(kernel, size);
+                // A device with less shared memory cannot run the kernels with doubles.
+                if bytes > 0 && kernel != Kernel::Power52 {
+                    driver.allow_shared_memory(function, bytes)?;
+                } else if bytes > 0 && driver.allow_shared_memory(function, bytes).is_err() {
+                    continue;
                 }
+                functions[kernel as usize][size.index()] = Some(function);
             }
         }
         Ok(Self {
@@ -239,7 +247,8 @@ impl Inner {
             name,
             process: fork_generation(),
             device,
-            multiprocessors,
+            multiprocessors: 1,
+            has_doubles: false,
             context,
             stream,
             marks,
@@ -319,9 +328,16 @@ impl Drop for Inner {
     }
 }
 
-/// Returns the bytes of shared memory of a block that exponentiates.
-fn table_bytes(size: Size) -> u32 {
-    POWERS * 4 * THREADS * u32::try_from(size.words()).expect("at most 12")
+/// Returns the bytes of shared memory of a block: numbers of `device/private.h` and `device/power52.h`.
+fn shared_bytes(kernel: Kernel, size: Size) -> u32 {
+    let of_thread = match (kernel, size, size.limbs52()) {
+        (Kernel::Power, ..) => 16 * 4 * size.words(),
+        (Kernel::Power52, Size::Rsa1024, Some(limbs)) => 16 * 8 * limbs,
+        (Kernel::Power52, Size::Rsa2048, Some(limbs)) => 8 * 8 * limbs,
+        (Kernel::Power52, Size::Rsa3072, Some(limbs)) => 5 * 8 * limbs,
+        _ => 0,
+    };
+    THREADS * u32::try_from(of_thread).expect("a few kilobytes")
 }
 
 impl Device for Gpu {
@@ -329,8 +345,15 @@ impl Device for Gpu {
         &self.0.0.name
     }
 
-    fn fill(&self, size: Size) -> usize {
-        self.0.0.multiprocessors * 4 * WARPS * 32 / (2 * size.lanes())
+    fn fill(&self, size: Size, numbers: Numbers) -> Option<usize> {
+        let gpu = &self.0.0;
+        match numbers {
+            Numbers::Words => Some(gpu.multiprocessors * 4 * WARPS * 32 / (2 * size.lanes())),
+            Numbers::Doubles => {
+                let exists = gpu.functions[Kernel::Power52 as usize][size.index()].is_some();
+                (exists && gpu.has_doubles).then_some(gpu.multiprocessors * THREADS as usize / 2)
+            }
+        }
     }
 
     fn allocate(&mut self, bytes: usize) -> Result<Memory, Failure> {
@@ -385,9 +408,11 @@ impl Device for Gpu {
             let memories = batch.memories.map(|memory| gpu.place(memory).0);
             let argument = Argument { memories, count: batch.count, exponent: batch.exponent };
             // Groups of both halves of an operation together have as many threads as one for N.
-            let threads = batch.count * 2 * u32::try_from(size.lanes()).expect("at most 8");
-            let shared = if kernel == Kernel::Power { table_bytes(size) } else { 0 };
+            let lanes = if kernel == Kernel::Power52 { 1 } else { size.lanes() };
+            let threads = batch.count * 2 * u32::try_from(lanes).expect("at most 8");
+            let shared = shared_bytes(kernel, size);
             let function = gpu.functions[kernel as usize][size.index()];
+            let function = function.expect("a kernel that exists for the size");
             let blocks = threads.div_ceil(THREADS);
             gpu.driver.launch(function, blocks, THREADS, shared, gpu.stream, &argument)
         })

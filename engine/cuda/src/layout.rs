@@ -1,6 +1,6 @@
 //! Sizes of keys, and the memory that host and device share: `device/layout.h` in Rust.
 
-use tollgate_mont::{Modulus, Shape};
+use tollgate_mont::{Digit, Modulus, Scalar as _, Shape};
 use tollgate_rsa::PrivateKey;
 use zeroize::Zeroizing;
 
@@ -89,11 +89,24 @@ impl Size {
         2 * self.bytes()
     }
 
-    /// Returns the number of bytes of a key record: five numbers modulo N, five of each prime, and
-    /// three blocks of four words with k0.
+    /// Returns the number of limbs of 52 bits of a prime, or `None` if there is no kernel with doubles.
+    #[must_use]
+    pub const fn limbs52(self) -> Option<usize> {
+        match self {
+            Self::Rsa4096 => None,
+            _ => Some((self.bits() / 2 + 8).div_ceil(52)),
+        }
+    }
+
+    /// Returns the number of bytes of a key record: five numbers modulo N, five of each prime, three
+    /// blocks of four words with k0; and four numbers of each prime in doubles, and two blocks.
     #[must_use]
     pub const fn key_bytes(self) -> usize {
-        10 * self.bytes() + 3 * 16
+        let doubles = match self.limbs52() {
+            Some(limbs) => 2 * (4 * 8 * limbs + 16),
+            None => 0,
+        };
+        10 * self.bytes() + 3 * 16 + doubles
     }
 
     pub(crate) const fn index(self) -> usize {
@@ -127,6 +140,20 @@ pub(crate) fn key_record(size: Size, key: &PrivateKey) -> Secret {
         record.word(prime[0]);
     }
     record.word(n[0]);
+    if let Some(limbs52) = size.limbs52() {
+        for prime in [&p, &q] {
+            let modulus = Modulus::<Digit>::new(prime, Shape::digits(size.bits() / 2)).expect(odd);
+            assert_eq!(modulus.shape().r_bits(), 52 * limbs52, "the R of the kernel");
+            let mut rr = Zeroizing::new(vec![0; prime.len()]);
+            Digit::unpack(&mut rr, modulus.rr());
+            let rrr = Zeroizing::new(modulus.enter(&rr));
+            for number in [modulus.m(), modulus.rr(), &rrr, modulus.one()] {
+                record.doubles(number);
+            }
+            record.0.extend_from_slice(&(minus_inverse(prime[0]) & DIGIT).to_le_bytes());
+            record.0.extend_from_slice(&[0; 8]);
+        }
+    }
     assert_eq!(record.0.len(), size.key_bytes(), "the record has its size");
     record.0
 }
@@ -140,14 +167,32 @@ impl Record {
 
     /// Appends -1/m mod 2^32, for the lowest limb of an odd m, and three unused words.
     fn word(&mut self, lowest_limb: u64) {
-        let [a, b, c, d, ..] = lowest_limb.to_le_bytes();
-        let m = u32::from_le_bytes([a, b, c, d]);
-        // Each step doubles the number of right bits, which are three at first.
-        let step = |z: u32, _| z.wrapping_mul(2u32.wrapping_sub(m.wrapping_mul(z)));
-        let inverse = (0..4).fold(m, step);
-        self.0.extend_from_slice(&inverse.wrapping_neg().to_le_bytes());
+        let [a, b, c, d, ..] = minus_inverse(lowest_limb).to_le_bytes();
+        self.0.extend_from_slice(&[a, b, c, d]);
         self.0.extend_from_slice(&[0; 12]);
     }
+
+    /// Appends a number as doubles: digits from -2^51 to 2^51 - 1, but for the last one.
+    fn doubles(&mut self, digits: &[Digit]) {
+        let mut carry = 0;
+        for (i, digit) in digits.iter().enumerate() {
+            let sum = digit.0 + carry;
+            carry = if i + 1 < digits.len() { (sum + (1 << 51)) >> 52 } else { 0 };
+            let signed = sum.wrapping_sub(carry << 52).cast_signed();
+            #[allow(clippy::cast_precision_loss, reason = "52 bits")]
+            self.0.extend_from_slice(&(signed as f64).to_le_bytes());
+        }
+    }
+}
+
+/// The bits of a digit.
+const DIGIT: u64 = (1 << 52) - 1;
+
+/// Returns -1/m mod 2^64 for an odd m.
+fn minus_inverse(m: u64) -> u64 {
+    // Each step doubles the number of right bits, which are three at first.
+    let step = |z: u64, _| z.wrapping_mul(2u64.wrapping_sub(m.wrapping_mul(z)));
+    (0..5).fold(m, step).wrapping_neg()
 }
 
 /// Returns little-endian limbs of a big-endian number, whose length is public.

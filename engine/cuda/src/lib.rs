@@ -26,7 +26,7 @@ mod unit;
 #[doc = include_str!("../../../docs/gpu.md")]
 pub struct Guide;
 
-pub use device::{Batch, Device, Failure, Kernel, Mark, Memory};
+pub use device::{Batch, Device, Failure, Kernel, Mark, Memory, Numbers};
 pub use gpu::{Gpu, OpenError};
 pub use layout::{FAILED, JOB_BYTES, PASSED, Size};
 pub use meter::Meter;

@@ -9,7 +9,7 @@ use rustix::time::{ClockId, clock_gettime};
 use tollgate_rsa::PrivateKey;
 use zeroize::Zeroizing;
 
-use crate::device::{Batch, Device, Failure, Kernel, Mark, Memory};
+use crate::device::{Batch, Device, Failure, Kernel, Mark, Memory, Numbers};
 use crate::keys::Keys;
 use crate::layout::{JOB_BYTES, PASSED, Secret, Size, is_below, key_record};
 
@@ -19,6 +19,8 @@ pub struct Operations {
     of_size: [Option<OfSize>; Size::ALL.len()],
     /// Operations in a batch, at most.
     width_max: usize,
+    /// Numbers of all exponentiations; `None` if the faster ones are chosen by measurement.
+    numbers: Option<Numbers>,
 }
 
 /// An operation: c becomes c^d mod n in place.
@@ -54,6 +56,9 @@ struct OfSize {
     size: Size,
     keys: Keys,
     memories: [Memory; 8],
+    /// The numbers that were chosen, and how many operations fill the device.
+    numbers: Numbers,
+    fill: usize,
 }
 
 /// Places in the argument of a kernel; that of the pairs is 1.
@@ -76,10 +81,19 @@ impl core::fmt::Debug for Operations {
 }
 
 impl Operations {
-    /// Uses a device, with at most `width_max` operations in a batch.
+    /// Uses a device, with at most `width_max` operations in a batch. Exponentiations use the numbers
+    /// that are faster on the device, which is measured at the first use of each size of key.
     #[must_use]
     pub fn new(device: Box<dyn Device>, width_max: usize) -> Self {
-        Self { device, of_size: Default::default(), width_max: width_max.max(1) }
+        Self { device, of_size: Default::default(), width_max: width_max.max(1), numbers: None }
+    }
+
+    /// Uses a device with these numbers. Sizes of keys for which it does not have them use words.
+    #[must_use]
+    pub fn with_numbers(device: Box<dyn Device>, width_max: usize, numbers: Numbers) -> Self {
+        let mut operations = Self::new(device, width_max);
+        operations.numbers = Some(numbers);
+        operations
     }
 
     /// Returns the device's name.
@@ -88,10 +102,32 @@ impl Operations {
         self.device.name()
     }
 
-    /// Returns the maximum number of operations in a batch.
+    /// Returns the maximum number of operations in a batch. It may grow at the first use of a size:
+    /// see [`prepare`](Self::prepare).
     #[must_use]
     pub fn width(&self, size: Size) -> usize {
-        self.device.fill(size).clamp(1, self.width_max)
+        let chosen = self.of_size[size.index()].as_ref().map(|own| own.fill);
+        let fill = chosen.or_else(|| self.device.fill(size, Numbers::Words));
+        fill.unwrap_or(1).clamp(1, self.width_max)
+    }
+
+    /// Allocates the memory for a size of key and chooses the numbers. Returns the width and the
+    /// numbers. The first [`run`](Self::run) does it too.
+    ///
+    /// # Errors
+    ///
+    /// The device failed, and must not be used again.
+    pub fn prepare(&mut self, size: Size) -> Result<(usize, Numbers), Failure> {
+        let slot = &mut self.of_size[size.index()];
+        let own = match slot {
+            Some(own) => own,
+            None => {
+                let device = &mut *self.device;
+                slot.insert(OfSize::new(device, size, self.width_max, self.numbers)?)
+            }
+        };
+        let numbers = own.numbers;
+        Ok((self.width(size), numbers))
     }
 
     /// Runs operations with keys of this size, at most [`width`](Self::width), and returns their
@@ -111,20 +147,16 @@ impl Operations {
         operations: &mut [Operation<'_>],
         limit: Duration,
     ) -> Result<Done, Failure> {
-        let width = self.width(size);
-        assert!((1..=width).contains(&operations.len()), "1 to {width} operations");
         let (begin, cpu) = (Instant::now(), thread_cpu_time());
+        let (width, numbers) = self.prepare(size)?;
+        assert!((1..=width).contains(&operations.len()), "1 to {width} operations");
         let device = &mut *self.device;
-        let slot = &mut self.of_size[size.index()];
-        let own = match slot {
-            Some(own) => own,
-            None => slot.insert(OfSize::new(device, size, width)?),
-        };
+        let own = self.of_size[size.index()].as_mut().expect("it was prepared");
         device.mark(Mark::Begin)?;
         let pairs = own.load(device, operations)?;
         device.mark(Mark::Loaded)?;
         let batch = own.batch(operations.len(), PRIVATE);
-        for kernel in [Kernel::Blind, Kernel::Power, Kernel::Finish] {
+        for kernel in [Kernel::Blind, power(numbers), Kernel::Finish] {
             device.launch(kernel, size, &batch)?;
         }
         device.mark(Mark::Executed)?;
@@ -177,11 +209,29 @@ impl Drop for Operations {
     }
 }
 
+/// Limit of a measurement at the first use of a size.
+const MEASURE_LIMIT: Duration = Duration::from_secs(60);
+
 /// Limit of the wait for the last clearing.
 const WIPE_LIMIT: Duration = Duration::from_secs(1);
 
 impl OfSize {
-    fn new(device: &mut dyn Device, size: Size, width: usize) -> Result<Self, Failure> {
+    fn new(
+        device: &mut dyn Device,
+        size: Size,
+        width_max: usize,
+        wanted: Option<Numbers>,
+    ) -> Result<Self, Failure> {
+        let all = [Numbers::Words, Numbers::Doubles];
+        let fills = all.map(|numbers| (numbers, device.fill(size, numbers)));
+        let mut fills: Vec<(Numbers, usize)> =
+            fills.into_iter().filter_map(|(numbers, fill)| Some((numbers, fill?))).collect();
+        if fills.iter().any(|(numbers, _)| Some(*numbers) == wanted) {
+            fills.retain(|(numbers, _)| Some(*numbers) == wanted);
+        } else if wanted.is_some() {
+            fills.truncate(1);
+        }
+        let width = fills.iter().map(|(_, fill)| *fill).max().unwrap_or(1).clamp(1, width_max);
         let mut memories = [Memory(0); 8];
         let bytes = [
             size.key_bytes(),
@@ -196,7 +246,39 @@ impl OfSize {
         for (memory, bytes) in memories.iter_mut().zip(bytes) {
             *memory = device.allocate(width * bytes)?;
         }
-        Ok(Self { size, keys: Keys::new(width), memories })
+        let (numbers, fill) = fills[0];
+        let mut own = Self { size, keys: Keys::new(width), memories, numbers, fill };
+        if fills.len() > 1 {
+            let mut best = Duration::MAX;
+            for (numbers, fill) in fills {
+                let count = fill.min(width);
+                let time = own.measure(device, numbers, count)?;
+                let time = time / u32::try_from(count).unwrap_or(u32::MAX);
+                if time < best {
+                    (best, own.numbers, own.fill) = (time, numbers, fill);
+                }
+            }
+        }
+        Ok(own)
+    }
+
+    /// Returns the time of an exponentiation of zeros, with a key of zeros. It does not depend on
+    /// values.
+    fn measure(
+        &self,
+        device: &mut dyn Device,
+        numbers: Numbers,
+        count: usize,
+    ) -> Result<Duration, Failure> {
+        let batch = self.batch(count, PRIVATE);
+        // The first one may load the kernel.
+        for _ in 0..2 {
+            device.mark(Mark::Begin)?;
+            device.launch(power(numbers), self.size, &batch)?;
+            device.mark(Mark::Executed)?;
+        }
+        device.read(self.memories[STATUS], 0, &mut [0; 4], MEASURE_LIMIT)?;
+        device.between(Mark::Begin, Mark::Executed)
     }
 
     fn batch(&self, count: usize, exponent: u32) -> Batch {
@@ -260,7 +342,7 @@ impl OfSize {
         device.write(self.memories[JOBS], 0, &job_bytes(pairs))?;
         device.write(self.memories[BASE], 0, randoms)?;
         let batch = self.batch(pairs.len(), INVERSE);
-        device.launch(Kernel::Power, self.size, &batch)?;
+        device.launch(power(self.numbers), self.size, &batch)?;
         device.launch(Kernel::MakePair, self.size, &batch)?;
         // The statuses of the operations begin as zero.
         device.clear(self.memories[STATUS])
@@ -271,6 +353,14 @@ impl OfSize {
         [INPUT, BASE, HALVES, OUTPUT, STATUS]
             .into_iter()
             .try_for_each(|memory| device.clear(self.memories[memory]))
+    }
+}
+
+/// Returns the kernel that exponentiates with these numbers.
+fn power(numbers: Numbers) -> Kernel {
+    match numbers {
+        Numbers::Words => Kernel::Power,
+        Numbers::Doubles => Kernel::Power52,
     }
 }
 

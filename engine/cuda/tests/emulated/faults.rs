@@ -4,11 +4,13 @@ use core::time::Duration;
 use std::sync::Arc;
 use std::time::Instant;
 
-use tollgate_cuda::{Batch, Device, Failure, Kernel, Mark, Memory, Operation, Operations, Size};
+use tollgate_cuda::{
+    Batch, Device, Failure, Kernel, Mark, Memory, Numbers, Operation, Operations, Size,
+};
 use tollgate_rsa::PrivateKey;
 
 use crate::library::{EmulatedDriver, LONG, Value};
-use crate::operations::{expected, key, run};
+use crate::operations::{expected, key, run, with_doubles};
 use crate::rounds;
 
 /// The stages of `device/private.h` of an operation, and those of the making of pairs.
@@ -24,10 +26,16 @@ fn jobs(key: &Arc<PrivateKey>, c: &[u8]) -> Vec<(Arc<PrivateKey>, Vec<u8>)> {
 
 #[test]
 fn an_injected_fault_fails_its_operation_only() {
+    for numbers in [Numbers::Words, Numbers::Doubles] {
+        a_fault_fails_its_operation_only(numbers);
+    }
+}
+
+fn a_fault_fails_its_operation_only(numbers: Numbers) {
     let size = Size::Rsa1024;
     let (key, mut rng) = (key(size), fastrand::Rng::with_seed(35));
-    let driver = EmulatedDriver::new();
-    let mut operations = Operations::new(driver.device(), OPERATIONS as usize);
+    let driver = with_doubles();
+    let mut operations = Operations::with_numbers(driver.device(), OPERATIONS as usize, numbers);
     let c = vec![5; key.size()];
     assert_eq!(run(&mut operations, size, &mut jobs(&key, &c)), [true; 3]);
     let right = expected(&key, &c);
@@ -85,8 +93,8 @@ impl Device for FailsAfter {
         self.device.name()
     }
 
-    fn fill(&self, size: Size) -> usize {
-        self.device.fill(size)
+    fn fill(&self, size: Size, numbers: Numbers) -> Option<usize> {
+        self.device.fill(size, numbers)
     }
 
     fn allocate(&mut self, bytes: usize) -> Result<Memory, Failure> {

@@ -23,6 +23,7 @@ pub(crate) enum Value {
     Hangs,
     Fails,
     Corrupts,
+    SingleToDouble,
 }
 
 /// A copy of the library for one test: a library has one state for each file.
@@ -85,6 +86,18 @@ impl EmulatedDriver {
         let (to, x, y, m) = (z.as_mut_ptr(), x.as_ptr(), y.as_ptr(), m.as_ptr());
         // SAFETY: the lengths were checked.
         unsafe { function(is_fold.into(), lanes, words, to, x, y, m, k0) };
+        z
+    }
+
+    /// Returns `amm52(x, y)`.
+    pub(crate) fn doubles(&self, [x, y, m]: [&[f64]; 3], k0: u64) -> Vec<f64> {
+        type Doubles = unsafe extern "C" fn(u32, *mut f64, *const f64, *const f64, *const f64, u64);
+        assert!(x.len() == m.len() && y.len() == m.len());
+        let mut z = vec![0.0; m.len()];
+        let function: Doubles = self.function("emulate_doubles");
+        let limbs = u32::try_from(m.len()).unwrap();
+        // SAFETY: the lengths were checked.
+        unsafe { function(limbs, z.as_mut_ptr(), x.as_ptr(), y.as_ptr(), m.as_ptr(), k0) };
         z
     }
 

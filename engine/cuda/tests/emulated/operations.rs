@@ -4,10 +4,10 @@ use core::time::Duration;
 use std::sync::Arc;
 
 use num_bigint::BigUint;
-use tollgate_cuda::{Operation, Operations, Size};
+use tollgate_cuda::{Numbers, Operation, Operations, Size};
 use tollgate_rsa::{PrivateKey, Workspace};
 
-use crate::library::{EmulatedDriver, LONG};
+use crate::library::{EmulatedDriver, LONG, Value};
 use crate::rounds;
 
 pub(crate) fn key(size: Size) -> Arc<PrivateKey> {
@@ -76,13 +76,50 @@ fn the_structures_of_host_and_device_have_the_same_sizes() {
 
 #[test]
 fn results_equal_those_of_the_engine() {
+    for size in Size::ALL {
+        results_equal(size, Numbers::Words, EmulatedDriver::new());
+    }
+}
+
+#[test]
+fn results_with_doubles_equal_those_of_the_engine() {
+    for size in Size::ALL.into_iter().filter(|size| size.limbs52().is_some()) {
+        results_equal(size, Numbers::Doubles, with_doubles());
+    }
+}
+
+/// Returns a device with units for doubles.
+pub(crate) fn with_doubles() -> EmulatedDriver {
+    let driver = EmulatedDriver::new();
+    driver.set(Value::SingleToDouble, 2);
+    driver
+}
+
+#[test]
+fn the_faster_numbers_are_chosen_among_those_of_the_device() {
+    let size = Size::Rsa1024;
+    let words = Operations::new(EmulatedDriver::new().device(), 1000).prepare(size).unwrap();
+    assert_eq!(words, (32, Numbers::Words));
+    // No width says which is faster in the emulation.
+    let (width, numbers) = Operations::new(with_doubles().device(), 1000).prepare(size).unwrap();
+    assert_eq!(width, if numbers == Numbers::Words { 32 } else { 64 });
+    let doubles = |size| {
+        let device = with_doubles().device();
+        Operations::with_numbers(device, 3, Numbers::Doubles).prepare(size).unwrap()
+    };
+    assert_eq!(doubles(size), (3, Numbers::Doubles));
+    assert_eq!(doubles(Size::Rsa4096), (3, Numbers::Words));
+}
+
+fn results_equal(size: Size, numbers: Numbers, driver: EmulatedDriver) {
     let mut rng = fastrand::Rng::with_seed(32);
-    for (size, count) in Size::ALL.into_iter().zip([20, 6, 2, 1]) {
+    let count = [20, 6, 2, 1][size as usize];
+    {
         let key = key(size);
-        let numbers = inputs(&key, &mut rng, rounds(count, 50 * count));
-        let mut operations = Operations::new(EmulatedDriver::new().device(), 4);
+        let inputs = inputs(&key, &mut rng, rounds(count, 50 * count));
+        let mut operations = Operations::with_numbers(driver.device(), 4, numbers);
         // Batches of 1, 2, 3 and 4, so that pairs are new, used, and of several operations.
-        let mut rest = &numbers[..];
+        let mut rest = &inputs[..];
         for fill in (1..=4).cycle() {
             let (now, later) = rest.split_at(fill.min(rest.len()));
             if now.is_empty() {

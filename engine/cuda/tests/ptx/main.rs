@@ -13,7 +13,9 @@ use core::time::Duration;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use tollgate_cuda::{Batch, Device, Failure, Kernel, Mark, Memory, Operation, Operations, Size};
+use tollgate_cuda::{
+    Batch, Device, Failure, Kernel, Mark, Memory, Numbers, Operation, Operations, Size,
+};
 use tollgate_rsa::{PrivateKey, Workspace};
 
 /// A device that interprets PTX. Addresses are offsets in one memory.
@@ -50,8 +52,12 @@ impl Device for Interpreter {
         "interpreted PTX"
     }
 
-    fn fill(&self, size: Size) -> usize {
-        32 / (2 * size.lanes())
+    /// Fills a warp.
+    fn fill(&self, size: Size, numbers: Numbers) -> Option<usize> {
+        match numbers {
+            Numbers::Words => Some(32 / (2 * size.lanes())),
+            Numbers::Doubles => size.limbs52().map(|_| 16),
+        }
     }
 
     fn allocate(&mut self, bytes: usize) -> Result<Memory, Failure> {
@@ -101,10 +107,11 @@ impl Device for Interpreter {
             argument.extend([u32::try_from(self.place(memory).0).unwrap(), 0]);
         }
         argument.extend([batch.count, batch.exponent]);
+        let lanes = if kernel == Kernel::Power52 { 1 } else { size.lanes() };
+        let threads = batch.count as usize * 2 * lanes;
         let name = format!("{}_{}", kernel.name(), size.bits());
         let ptx = &self.ptx;
         let kernel = self.kernels.entry(name).or_insert_with_key(|name| parse::kernel(ptx, name));
-        let threads = batch.count as usize * 2 * size.lanes();
         for number in 0..threads.div_ceil(warp::LANES) as u64 {
             let (block, first_thread) = (number / 4, number % 4 * warp::LANES as u64);
             let warp = warp::Warp { kernel, argument: &argument, block, first_thread };
@@ -137,23 +144,31 @@ fn operations_are_right_and_no_branch_or_address_depends_on_a_secret() {
             continue;
         }
         let key = Arc::new(PrivateKey::from_pem(pem).unwrap());
-        let mut operations = Operations::new(Box::new(Interpreter::new()), 4);
-        // Less than a warp, so that groups beyond the last operation must not store.
-        let count = operations.width(size) - 1;
-        let mut numbers = vec![vec![0x5a; key.size()]; count];
-        numbers[0].fill(0);
-        let mut expected = numbers.clone();
-        for number in &mut expected {
-            key.private(&mut Workspace::new().unwrap(), number).unwrap();
+        for numbers in [Numbers::Words, Numbers::Doubles] {
+            if numbers == Numbers::Doubles && size.limbs52().is_none() {
+                continue;
+            }
+            run_interpreted(size, &key, numbers);
         }
-        let mut batch: Vec<_> = numbers
-            .iter_mut()
-            .map(|number| Operation { key: &key, number, passed: false })
-            .collect();
-        operations.run(size, &mut batch, Duration::MAX).unwrap();
-        assert!(batch.iter().all(|operation| operation.passed), "{} bits", size.bits());
-        assert_eq!(numbers, expected);
     }
+}
+
+/// Runs operations of one warp, and compares their results with those of the processor.
+fn run_interpreted(size: Size, key: &Arc<PrivateKey>, numbers: Numbers) {
+    let mut operations = Operations::with_numbers(Box::new(Interpreter::new()), 4, numbers);
+    // Less than a warp, so that groups beyond the last operation must not store.
+    let count = operations.width(size) - 1;
+    let mut inputs = vec![vec![0x5a; key.size()]; count];
+    inputs[0].fill(0);
+    let mut expected = inputs.clone();
+    for number in &mut expected {
+        key.private(&mut Workspace::new().unwrap(), number).unwrap();
+    }
+    let mut batch: Vec<_> =
+        inputs.iter_mut().map(|number| Operation { key, number, passed: false }).collect();
+    operations.run(size, &mut batch, Duration::MAX).unwrap();
+    assert!(batch.iter().all(|operation| operation.passed), "{} bits", size.bits());
+    assert_eq!(inputs, expected);
 }
 
 /// A kernel that reads a secret word, and then does `more`.

@@ -80,6 +80,9 @@ fn instruction(line: &str, registers: &mut Registers) -> (Instruction, Option<St
         address: None,
         target: 0,
     };
+    if name == "bar.warp.sync" {
+        return (found, None);
+    }
     if name.starts_with("bra") {
         return (found, Some(operands.trim().to_owned()));
     }
@@ -117,6 +120,9 @@ fn operand(text: &str, registers: &mut Registers) -> Operand {
         // The addresses of the argument and of shared memory.
         _ if text.starts_with("shared") || text.contains("_param_") => Operand::Immediate(0),
         _ => {
+            if let Some(bits) = text.strip_prefix("0d") {
+                return Operand::Immediate(u64::from_str_radix(bits, 16).expect("a double"));
+            }
             let hexadecimal = text.strip_prefix("0x");
             let number =
                 hexadecimal.map_or_else(|| text.parse(), |hex| i64::from_str_radix(hex, 16));

@@ -54,7 +54,7 @@ impl Warp<'_> {
             carry: [0; LANES],
             carry_secret: 0,
             global,
-            shared: Memory::with_words(1 << 15),
+            shared: Memory::with_words(1 << 16),
         };
         let code = &self.kernel.code;
         let mut next = [0; LANES];
@@ -92,6 +92,9 @@ impl Warp<'_> {
 
     fn step(&self, state: &mut State<'_>, instruction: &Instruction, active: u32) {
         let name = &*instruction.name;
+        if name == "bar.warp.sync" {
+            return assert_eq!(active, u32::MAX, "{name} without all threads");
+        }
         if let Some((base, offset)) = instruction.address {
             return self.access(state, instruction, base, offset, active);
         }
@@ -153,7 +156,7 @@ impl Warp<'_> {
     ) {
         let (addresses, secret) = self.read(state, base);
         assert_eq!(secret & active, 0, "an address depends on a secret");
-        let mut parts = instruction.name.split('.');
+        let mut parts = instruction.name.split('.').filter(|part| *part != "volatile");
         let (is_load, space) = (parts.next() == Some("ld"), parts.next().unwrap_or_default());
         let bytes = if instruction.name.ends_with("64") { 8 } else { 4 };
         for lane in (0..LANES).filter(|lane| active >> lane & 1 == 1) {
@@ -167,20 +170,26 @@ impl Warp<'_> {
                 }
                 continue;
             }
-            assert_eq!(bytes, 4, "words");
             let memory = if space == "shared" { &mut state.shared } else { &mut *state.global };
-            let at = memory.at(address);
+            assert!(address.is_multiple_of(bytes), "aligned");
+            let (at, words) = (memory.at(address), if bytes == 8 { 2 } else { 1 });
             if is_load {
                 for (i, &to) in instruction.to.iter().enumerate() {
-                    state.registers[to][lane] = memory.words[at + i].into();
-                    let bit = u32::from(memory.secret[at + i]) << lane;
+                    let at = at + i * words;
+                    let high = if words == 2 { u64::from(memory.words[at + 1]) << 32 } else { 0 };
+                    state.registers[to][lane] = high | u64::from(memory.words[at]);
+                    let is_secret = memory.secret[at..at + words].contains(&true);
+                    let bit = u32::from(is_secret) << lane;
                     state.secret[to] = state.secret[to] & !(1 << lane) | bit;
                 }
             } else {
                 for (i, from) in instruction.from.iter().enumerate() {
                     let Operand::Register(from) = *from else { panic!("a register is stored") };
-                    memory.words[at + i] = low(state.registers[from][lane]);
-                    memory.secret[at + i] = state.secret[from] >> lane & 1 == 1;
+                    let value = state.registers[from][lane];
+                    for (word, part) in [value, value >> 32].into_iter().take(words).enumerate() {
+                        memory.words[at + i * words + word] = low(part);
+                        memory.secret[at + i * words + word] = state.secret[from] >> lane & 1 == 1;
+                    }
                 }
             }
         }
@@ -221,6 +230,20 @@ fn computed(name: &str, x: impl Fn(usize) -> u64, carry: u64) -> (u64, u64) {
         "mul.wide.u32" => (product(), 0),
         "mul.wide.s32" => ((signed(0) * signed(1)).cast_unsigned(), 0),
         "add.s64" => (x(0).wrapping_add(x(1)), 0),
+        "fma.rz.f64" => (fma_toward_zero(x(0), x(1), x(2)), 0),
+        "add.f64" | "add.rn.f64" => ((f64::from_bits(x(0)) + f64::from_bits(x(1))).to_bits(), 0),
+        "sub.rn.f64" => ((f64::from_bits(x(0)) - f64::from_bits(x(1))).to_bits(), 0),
+        "mov.b64" | "mov.u64" | "mov.f64" => (x(0), 0),
+        "and.b64" => (x(0) & x(1), 0),
+        "xor.b64" => (x(0) ^ x(1), 0),
+        "neg.s64" => (x(0).wrapping_neg(), 0),
+        "shr.u64" => (x(0).checked_shr(low(x(1))).unwrap_or(0), 0),
+        "shr.s64" => ((x(0).cast_signed() >> word(1).min(63)).cast_unsigned(), 0),
+        "bfi.b64" => {
+            let mask = (u64::MAX >> (64 - word(3))) << word(2);
+            (x(1) & !mask | x(0) << word(2) & mask, 0)
+        }
+        "sub.s32" => (word(0).wrapping_sub(word(1)) & 0xffff_ffff, 0),
         "and.b32" => (word(0) & word(1), 0),
         "or.b32" => (word(0) | word(1), 0),
         "or.b64" => (x(0) | x(1), 0),
@@ -242,4 +265,21 @@ fn computed(name: &str, x: impl Fn(usize) -> u64, carry: u64) -> (u64, u64) {
         "setp.gt.s32" => flag(signed(0) > signed(1)),
         _ => panic!("no meaning for {name}: add it"),
     }
+}
+
+/// Returns the bits of x y + z, rounded towards zero, for doubles that are integers.
+fn fma_toward_zero(x: u64, y: u64, z: u64) -> u64 {
+    let integer = |bits: u64| {
+        let value = f64::from_bits(bits);
+        assert!(value.fract() == 0.0 && value.abs() < 2f64.powi(107), "{value} is no integer");
+        #[allow(clippy::cast_possible_truncation, reason = "an integer below 2^107")]
+        let integer = value as i128;
+        integer
+    };
+    let sum = integer(x) * integer(y) + integer(z);
+    let magnitude = sum.unsigned_abs();
+    let unused = (128 - magnitude.leading_zeros()).saturating_sub(53);
+    #[allow(clippy::cast_precision_loss, reason = "53 bits")]
+    let rounded = ((magnitude >> unused) << unused) as f64;
+    (if sum < 0 { -rounded } else { rounded }).to_bits()
 }
