@@ -50,11 +50,15 @@ pub trait Device: Send {
     /// The device failed.
     fn clear(&mut self, memory: Memory) -> Result<(), Failure>;
 
-    /// Runs a kernel.
+    /// Runs a kernel. The places of keys and pairs in the jobs are within their memories.
     ///
     /// # Errors
     ///
     /// The device failed.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such kernel for the size, there are no jobs, or a memory is too small for them.
     fn launch(&mut self, kernel: Kernel, size: Size, batch: &Batch) -> Result<(), Failure>;
 
     /// Notes when everything before has run.

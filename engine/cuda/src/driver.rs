@@ -9,6 +9,7 @@ use std::ffi::CString;
 use std::path::Path;
 
 use libloading::Library;
+
 use zeroize::Zeroize as _;
 
 use crate::device::Failure;
@@ -330,16 +331,28 @@ impl Pinned {
     }
 
     pub(crate) fn wipe(&mut self, bytes: usize) {
-        self.bytes_mut()[..bytes].zeroize();
+        wipe(&mut self.bytes_mut()[..bytes]);
     }
 }
 
+/// Overwrites bytes with zeros, by words: a batch has megabytes.
+pub(crate) fn wipe(bytes: &mut [u8]) {
+    // SAFETY: every value of the words' bytes is a word, and of the word's bytes a byte.
+    let (head, words, tail) = unsafe { bytes.align_to_mut::<u64>() };
+    head.zeroize();
+    words.zeroize();
+    tail.zeroize();
+}
+
 /// A value of the driver that threads use one after the other.
-pub(crate) struct OneAtATime<T>(pub(crate) T);
+pub(crate) struct OneAtATime<T: DriverState>(pub(crate) T);
+
+/// State of handles and pinned memory, and otherwise of parts that are `Send`.
+pub(crate) trait DriverState {}
 
 // SAFETY: handles and pinned memory belong to the context, not to a thread; a thread makes the context
 // its own before it uses them (`Driver::enter`), and `OneAtATime` cannot be shared.
-unsafe impl<T> Send for OneAtATime<T> {}
+unsafe impl<T: DriverState> Send for OneAtATime<T> {}
 
 fn handle(pointer: *mut c_void, call: &'static str) -> Result<Handle, Failure> {
     NonNull::new(pointer).ok_or_else(|| Failure::Call { call, why: "null".to_owned() })

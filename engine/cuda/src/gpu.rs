@@ -9,8 +9,8 @@ use std::time::Instant;
 use tollgate_cpu::process::fork_generation;
 
 use crate::device::{Batch, Device, Failure, Kernel, Mark, Memory, Numbers};
-use crate::driver::{Address, Driver, Handle, OneAtATime, Pinned};
-use crate::layout::Size;
+use crate::driver::{Address, Driver, DriverState, Handle, OneAtATime, Pinned};
+use crate::layout::{JOB_BYTES, Size};
 
 /// The first GPU of this machine, with its kernels, one stream and pinned memory.
 pub struct Gpu(OneAtATime<Inner>);
@@ -309,6 +309,8 @@ impl Inner {
 /// Limit of a wait for work that was queued before.
 const QUEUED_LIMIT: Duration = Duration::from_secs(1);
 
+impl DriverState for Inner {}
+
 impl Drop for Inner {
     /// Releases the context with all its memory, unless the device may still use it.
     fn drop(&mut self) {
@@ -405,7 +407,14 @@ impl Device for Gpu {
 
     fn launch(&mut self, kernel: Kernel, size: Size, batch: &Batch) -> Result<(), Failure> {
         self.with(|gpu| {
-            let memories = batch.memories.map(|memory| gpu.place(memory).0);
+            let places = batch.memories.map(|memory| gpu.place(memory));
+            let of_job =
+                [0, 0, JOB_BYTES, size.bytes(), size.bytes(), size.bytes(), size.bytes(), 4];
+            let fits = |(place, bytes): (&(Address, usize), usize)| {
+                place.1 / bytes.max(1) >= batch.count as usize || bytes == 0
+            };
+            assert!(batch.count > 0 && places.iter().zip(of_job).all(fits), "memory for all jobs");
+            let memories = places.map(|(address, _)| address);
             let argument = Argument { memories, count: batch.count, exponent: batch.exponent };
             // Groups of both halves of an operation together have as many threads as one for N.
             let lanes = if kernel == Kernel::Power52 { 1 } else { size.lanes() };

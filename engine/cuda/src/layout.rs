@@ -4,6 +4,8 @@ use tollgate_mont::{Digit, Modulus, Scalar as _, Shape};
 use tollgate_rsa::PrivateKey;
 use zeroize::Zeroizing;
 
+use crate::driver::wipe;
+
 /// The sizes of keys that have kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Size {
@@ -17,8 +19,47 @@ pub enum Size {
     Rsa4096,
 }
 
-/// Bytes of secret memory, wiped when dropped.
-pub(crate) type Secret = Zeroizing<Vec<u8>>;
+/// Bytes of secret memory, wiped when dropped. They never grow beyond their first capacity, since
+/// growing leaves copies.
+pub(crate) struct Secret(Vec<u8>);
+
+impl Secret {
+    pub(crate) fn with_capacity(bytes: usize) -> Self {
+        Self(Vec::with_capacity(bytes))
+    }
+
+    pub(crate) fn zeros(bytes: usize) -> Self {
+        Self(vec![0; bytes])
+    }
+
+    /// Appends bytes in the opposite order.
+    pub(crate) fn append_reversed(&mut self, bytes: &[u8]) {
+        let at = self.0.len();
+        assert!(bytes.len() <= self.0.capacity() - at, "the capacity is that of all bytes");
+        self.0.extend_from_slice(bytes);
+        self.0[at..].reverse();
+    }
+}
+
+impl core::ops::Deref for Secret {
+    type Target = Vec<u8>;
+
+    fn deref(&self) -> &Vec<u8> {
+        &self.0
+    }
+}
+
+impl core::ops::DerefMut for Secret {
+    fn deref_mut(&mut self) -> &mut Vec<u8> {
+        &mut self.0
+    }
+}
+
+impl Drop for Secret {
+    fn drop(&mut self) {
+        wipe(&mut self.0);
+    }
+}
 
 /// Bytes of a job: the places of its key and its blinding pair.
 pub const JOB_BYTES: usize = 8;
@@ -124,7 +165,7 @@ pub(crate) fn key_record(size: Size, key: &PrivateKey) -> Secret {
     let odd = "the moduli of a checked key are odd";
     let modulo_n = Modulus::<u64>::new(&n, whole).expect(odd);
     let modulo_p = Modulus::<u64>::new(&p, whole).expect(odd);
-    let mut record = Record(Zeroizing::new(Vec::with_capacity(size.key_bytes())));
+    let mut record = Record(Secret::with_capacity(size.key_bytes()));
     record.number(modulo_n.m());
     record.number(modulo_n.rr());
     record.number(&Zeroizing::new(modulo_n.enter(&q)));

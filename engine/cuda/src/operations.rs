@@ -7,7 +7,6 @@ use std::time::Instant;
 
 use rustix::time::{ClockId, clock_gettime};
 use tollgate_rsa::PrivateKey;
-use zeroize::Zeroizing;
 
 use crate::device::{Batch, Device, Failure, Kernel, Mark, Memory, Numbers};
 use crate::keys::Keys;
@@ -160,7 +159,7 @@ impl Operations {
             device.launch(kernel, size, &batch)?;
         }
         device.mark(Mark::Executed)?;
-        let mut numbers: Secret = Zeroizing::new(vec![0; size.bytes() * operations.len()]);
+        let mut numbers = Secret::zeros(size.bytes() * operations.len());
         let mut statuses = vec![0; 4 * operations.len()];
         device.read(own.memories[OUTPUT], 0, &mut numbers, limit)?;
         device.read(own.memories[STATUS], 0, &mut statuses, limit)?;
@@ -299,21 +298,19 @@ impl OfSize {
         }
         let mut jobs = Vec::with_capacity(operations.len());
         let mut fresh = Vec::new();
-        // Of full size, because growing would leave copies in memory.
-        let secret =
-            || -> Secret { Zeroizing::new(Vec::with_capacity(operations.len() * size.bytes())) };
+        let secret = || Secret::with_capacity(operations.len() * size.bytes());
         let (mut inputs, mut randoms) = (secret(), secret());
         // Places first: taking a pair must not see a key of a later operation evicted.
         let mut places = Vec::with_capacity(operations.len());
         for operation in operations {
-            assert_eq!(Size::of_key(operation.key), Some(size), "the key has the batch's size");
             let placed = self.keys.place(operation.key);
             if placed.is_new {
+                assert_eq!(Size::of_key(operation.key), Some(size), "the key has the batch's size");
                 let record = key_record(size, operation.key);
                 device.write(self.memories[KEYS], placed.place * key_bytes, &record)?;
             }
             places.push(placed.place);
-            inputs.extend(operation.number.iter().rev());
+            inputs.append_reversed(operation.number);
         }
         for (operation, &place) in operations.iter().zip(&places) {
             let (pair, is_new) = self.keys.take_pair(place);
@@ -321,7 +318,7 @@ impl OfSize {
             if is_new {
                 fresh.push((place, pair));
                 let random = random_below(&operation.key.public().modulus())?;
-                randoms.extend(random.iter().rev());
+                randoms.append_reversed(&random);
             }
         }
         if !fresh.is_empty() {
@@ -371,7 +368,7 @@ fn job_bytes(jobs: &[(usize, usize)]) -> Vec<u8> {
 
 /// Returns a random number below n, both big-endian.
 fn random_below(n: &[u8]) -> Result<Secret, Failure> {
-    let mut random: Secret = Zeroizing::new(vec![0; n.len()]);
+    let mut random = Secret::zeros(n.len());
     loop {
         getrandom::fill(&mut random).map_err(|_| Failure::Random)?;
         // A rejected number says nothing about the accepted one.

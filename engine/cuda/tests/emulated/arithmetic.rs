@@ -191,11 +191,13 @@ fn the_operands_find_a_sum_of_two_terms_near_r() {
 }
 
 /// A number in limbs of 52 bits, as doubles.
+#[allow(clippy::cast_precision_loss, reason = "52 bits")]
 fn doubles(limbs: &[i64]) -> Vec<f64> {
     limbs.iter().map(|limb| *limb as f64).collect()
 }
 
 /// Returns the number with these limbs, and an offset that makes it positive: 2^51 R.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "magnitudes of 52 bits")]
 fn of_doubles(limbs: &[f64]) -> BigUint {
     let offset = power(51 + 52 * limbs.len());
     limbs.iter().enumerate().fold(offset, |sum, (j, limb)| {
