@@ -10,9 +10,8 @@ use std::path::Path;
 
 use libloading::Library;
 
-use zeroize::Zeroize as _;
-
 use crate::device::Failure;
+use crate::secret::wipe;
 
 /// The code of a call.
 pub(crate) type Code = c_int;
@@ -333,15 +332,6 @@ impl Pinned {
     pub(crate) fn wipe(&mut self, bytes: usize) {
         wipe(&mut self.bytes_mut()[..bytes]);
     }
-}
-
-/// Overwrites bytes with zeros, by words: a batch has megabytes.
-pub(crate) fn wipe(bytes: &mut [u8]) {
-    // SAFETY: every value of the words' bytes is a word, and of the word's bytes a byte.
-    let (head, words, tail) = unsafe { bytes.align_to_mut::<u64>() };
-    head.zeroize();
-    words.zeroize();
-    tail.zeroize();
 }
 
 /// A value of the driver that threads use one after the other.

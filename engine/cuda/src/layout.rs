@@ -4,7 +4,7 @@ use tollgate_mont::{Digit, Modulus, Scalar as _, Shape};
 use tollgate_rsa::PrivateKey;
 use zeroize::Zeroizing;
 
-use crate::driver::wipe;
+use crate::secret::Secret;
 
 /// The sizes of keys that have kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -17,48 +17,6 @@ pub enum Size {
     Rsa3072,
     /// 4096 bits.
     Rsa4096,
-}
-
-/// Bytes of secret memory, wiped when dropped. They never grow beyond their first capacity, since
-/// growing leaves copies.
-pub(crate) struct Secret(Vec<u8>);
-
-impl Secret {
-    pub(crate) fn with_capacity(bytes: usize) -> Self {
-        Self(Vec::with_capacity(bytes))
-    }
-
-    pub(crate) fn zeros(bytes: usize) -> Self {
-        Self(vec![0; bytes])
-    }
-
-    /// Appends bytes in the opposite order.
-    pub(crate) fn append_reversed(&mut self, bytes: &[u8]) {
-        let at = self.0.len();
-        assert!(bytes.len() <= self.0.capacity() - at, "the capacity is that of all bytes");
-        self.0.extend_from_slice(bytes);
-        self.0[at..].reverse();
-    }
-}
-
-impl core::ops::Deref for Secret {
-    type Target = Vec<u8>;
-
-    fn deref(&self) -> &Vec<u8> {
-        &self.0
-    }
-}
-
-impl core::ops::DerefMut for Secret {
-    fn deref_mut(&mut self) -> &mut Vec<u8> {
-        &mut self.0
-    }
-}
-
-impl Drop for Secret {
-    fn drop(&mut self) {
-        wipe(&mut self.0);
-    }
 }
 
 /// Bytes of a job: the places of its key and its blinding pair.

@@ -19,6 +19,7 @@ mod layout;
 mod meter;
 mod operations;
 mod policy;
+mod secret;
 mod unit;
 
 /// The guide's example is compiled.

@@ -10,7 +10,8 @@ use tollgate_rsa::PrivateKey;
 
 use crate::device::{Batch, Device, Failure, Kernel, Mark, Memory, Numbers};
 use crate::keys::Keys;
-use crate::layout::{JOB_BYTES, PASSED, Secret, Size, is_below, key_record};
+use crate::layout::{JOB_BYTES, PASSED, Size, is_below, key_record};
+use crate::secret::Secret;
 
 /// A device with its keys, blinding pairs and memory.
 pub struct Operations {

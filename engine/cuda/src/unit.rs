@@ -129,7 +129,7 @@ impl Offload {
                 return None;
             }
         }
-        // No GPU has proved itself yet, so the processor checks each result too.
+        // The processor checks each result too, until a GPU has proved itself by millions of operations.
         let powers = batch.iter().map(|operation| Zeroizing::new(operation.number.to_vec()));
         let mut powers: Vec<_> = powers.collect();
         let requests = batch.iter().zip(&mut powers);
