@@ -89,6 +89,11 @@ pub enum Numbers {
     Doubles,
 }
 
+impl Numbers {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Words, Self::Doubles];
+}
+
 /// A kernel; `device/private.h` describes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kernel {

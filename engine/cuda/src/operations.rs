@@ -222,8 +222,7 @@ impl OfSize {
         width_max: usize,
         wanted: Option<Numbers>,
     ) -> Result<Self, Failure> {
-        let all = [Numbers::Words, Numbers::Doubles];
-        let fills = all.map(|numbers| (numbers, device.fill(size, numbers)));
+        let fills = Numbers::ALL.map(|numbers| (numbers, device.fill(size, numbers)));
         let mut fills: Vec<(Numbers, usize)> =
             fills.into_iter().filter_map(|(numbers, fill)| Some((numbers, fill?))).collect();
         if fills.iter().any(|(numbers, _)| Some(*numbers) == wanted) {

@@ -13,7 +13,6 @@ use tollgate_cuda::{Device, Gpu, Numbers, Operation, Operations, Size};
 use tollgate_rsa::{PrivateKey, PublicRequest, Workspace, public_batch};
 
 const LIMIT: Duration = Duration::from_secs(30);
-const NUMBERS: [Numbers; 2] = [Numbers::Words, Numbers::Doubles];
 
 /// Returns the GPU, which one test has at a time.
 fn gpu() -> Option<(MutexGuard<'static, ()>, Box<dyn Device>)> {
@@ -68,7 +67,7 @@ fn wrong(key: &PrivateKey, inputs: &[Vec<u8>], results: &[Vec<u8>]) -> usize {
 #[test]
 fn results_are_those_of_the_processor() {
     for size in Size::ALL {
-        for numbers in NUMBERS {
+        for numbers in Numbers::ALL {
             let Some((_guard, device)) = gpu() else { return };
             let mut operations = Operations::with_numbers(device, usize::MAX, numbers);
             let (width, chosen) = operations.prepare(size).unwrap();
@@ -112,7 +111,7 @@ fn results_are_those_of_the_processor() {
 fn the_time_of_a_batch_does_not_depend_on_secrets() {
     let size = Size::Rsa2048;
     let batches = if is_long() { 2000 } else { 100 };
-    for numbers in NUMBERS {
+    for numbers in Numbers::ALL {
         let Some((_guard, device)) = gpu() else { return };
         let mut operations = Operations::with_numbers(device, usize::MAX, numbers);
         let (width, _) = operations.prepare(size).unwrap();

@@ -4,7 +4,7 @@ use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread;
 
-use tollgate_cuda::{Device, Event, Gpu, Offload, Policy, Size};
+use tollgate_cuda::{Device, Event, Gpu, Numbers, Offload, Policy, Size};
 use tollgate_queue::Cause;
 
 use crate::error::Error;
@@ -32,7 +32,8 @@ impl Offloading {
     /// Returns the number of operations in the queue that keep the device busy: one batch runs while
     /// the next one comes.
     pub(crate) fn in_flight(&self) -> usize {
-        2 * Size::ALL.into_iter().map(|size| self.device.fill(size)).max().unwrap_or_default()
+        let fill = |size| Numbers::ALL.map(|numbers| self.device.fill(size, numbers));
+        2 * Size::ALL.into_iter().flat_map(fill).flatten().max().unwrap_or_default()
     }
 
     /// Makes the unit, and the counters that it updates.

@@ -26,7 +26,7 @@ fn jobs(key: &Arc<PrivateKey>, c: &[u8]) -> Vec<(Arc<PrivateKey>, Vec<u8>)> {
 
 #[test]
 fn an_injected_fault_fails_its_operation_only() {
-    for numbers in [Numbers::Words, Numbers::Doubles] {
+    for numbers in Numbers::ALL {
         a_fault_fails_its_operation_only(numbers);
     }
 }

@@ -144,7 +144,7 @@ fn operations_are_right_and_no_branch_or_address_depends_on_a_secret() {
             continue;
         }
         let key = Arc::new(PrivateKey::from_pem(pem).unwrap());
-        for numbers in [Numbers::Words, Numbers::Doubles] {
+        for numbers in Numbers::ALL {
             if numbers == Numbers::Doubles && size.limbs52().is_none() {
                 continue;
             }

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use tollgate_cuda::{Batch, Device, Failure, Gpu, Kernel, Mark, Memory, Policy, Size};
+use tollgate_cuda::{Batch, Device, Failure, Gpu, Kernel, Mark, Memory, Numbers, Policy, Size};
 use tollgate_keyless::{Operation, PING, RESPONSE};
 use tollgate_rsa::Hash;
 use tollgate_signer::{Error, Running, Signer};
@@ -56,8 +56,8 @@ impl Device for Emulated {
         self.gpu.name()
     }
 
-    fn fill(&self, _size: Size) -> usize {
-        self.fill
+    fn fill(&self, _size: Size, numbers: Numbers) -> Option<usize> {
+        (numbers == Numbers::Words).then_some(self.fill)
     }
 
     fn allocate(&mut self, bytes: usize) -> Result<Memory, Failure> {
