@@ -31,6 +31,6 @@ pub use device::{Batch, Device, Failure, Kernel, Mark, Memory, Numbers};
 pub use gpu::{Gpu, OpenError};
 pub use layout::{FAILED, JOB_BYTES, PASSED, Size};
 pub use meter::Meter;
-pub use operations::{Done, Operation, Operations};
+pub use operations::{Done, Operation, Operations, Prepared};
 pub use policy::Policy;
 pub use unit::{Event, Offload};

@@ -59,6 +59,19 @@ struct OfSize {
     /// The numbers that were chosen, and how many operations fill the device.
     numbers: Numbers,
     fill: usize,
+    times: Vec<(Numbers, Duration)>,
+}
+
+/// A size of key that is ready for batches.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Prepared {
+    /// The maximum number of operations in a batch.
+    pub width: usize,
+    /// The numbers of its exponentiations.
+    pub numbers: Numbers,
+    /// Times of the exponentiations of an operation in a full batch, for each kind of numbers that was
+    /// measured. Empty if there was no choice.
+    pub times: Vec<(Numbers, Duration)>,
 }
 
 /// Places in the argument of a kernel; that of the pairs is 1.
@@ -111,13 +124,13 @@ impl Operations {
         fill.unwrap_or(1).clamp(1, self.width_max)
     }
 
-    /// Allocates the memory for a size of key and chooses the numbers. Returns the width and the
-    /// numbers. The first [`run`](Self::run) does it too.
+    /// Allocates the memory for a size of key and chooses the numbers. The first [`run`](Self::run) does
+    /// it too.
     ///
     /// # Errors
     ///
     /// The device failed, and must not be used again.
-    pub fn prepare(&mut self, size: Size) -> Result<(usize, Numbers), Failure> {
+    pub fn prepare(&mut self, size: Size) -> Result<Prepared, Failure> {
         let slot = &mut self.of_size[size.index()];
         let own = match slot {
             Some(own) => own,
@@ -126,8 +139,8 @@ impl Operations {
                 slot.insert(OfSize::new(device, size, self.width_max, self.numbers)?)
             }
         };
-        let numbers = own.numbers;
-        Ok((self.width(size), numbers))
+        let (numbers, times) = (own.numbers, own.times.clone());
+        Ok(Prepared { width: self.width(size), numbers, times })
     }
 
     /// Runs operations with keys of this size, at most [`width`](Self::width), and returns their
@@ -148,7 +161,7 @@ impl Operations {
         limit: Duration,
     ) -> Result<Done, Failure> {
         let (begin, cpu) = (Instant::now(), thread_cpu_time());
-        let (width, numbers) = self.prepare(size)?;
+        let Prepared { width, numbers, .. } = self.prepare(size)?;
         assert!((1..=width).contains(&operations.len()), "1 to {width} operations");
         let device = &mut *self.device;
         let own = self.of_size[size.index()].as_mut().expect("it was prepared");
@@ -246,13 +259,15 @@ impl OfSize {
             *memory = device.allocate(width * bytes)?;
         }
         let (numbers, fill) = fills[0];
-        let mut own = Self { size, keys: Keys::new(width), memories, numbers, fill };
+        let keys = Keys::new(width);
+        let mut own = Self { size, keys, memories, numbers, fill, times: Vec::new() };
         if fills.len() > 1 {
             let mut best = Duration::MAX;
             for (numbers, fill) in fills {
                 let count = fill.min(width);
                 let time = own.measure(device, numbers, count)?;
                 let time = time / u32::try_from(count).unwrap_or(u32::MAX);
+                own.times.push((numbers, time));
                 if time < best {
                     (best, own.numbers, own.fill) = (time, numbers, fill);
                 }

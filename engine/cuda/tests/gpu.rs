@@ -9,7 +9,7 @@
 use core::time::Duration;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use tollgate_cuda::{Device, Gpu, Numbers, Operation, Operations, Size};
+use tollgate_cuda::{Device, Gpu, Numbers, Operation, Operations, Prepared, Size};
 use tollgate_rsa::{PrivateKey, PublicRequest, Workspace, public_batch};
 
 const LIMIT: Duration = Duration::from_secs(30);
@@ -70,7 +70,7 @@ fn results_are_those_of_the_processor() {
         for numbers in Numbers::ALL {
             let Some((_guard, device)) = gpu() else { return };
             let mut operations = Operations::with_numbers(device, usize::MAX, numbers);
-            let (width, chosen) = operations.prepare(size).unwrap();
+            let Prepared { width, numbers: chosen, .. } = operations.prepare(size).unwrap();
             if chosen != numbers {
                 continue;
             }
@@ -114,7 +114,7 @@ fn the_time_of_a_batch_does_not_depend_on_secrets() {
     for numbers in Numbers::ALL {
         let Some((_guard, device)) = gpu() else { return };
         let mut operations = Operations::with_numbers(device, usize::MAX, numbers);
-        let (width, _) = operations.prepare(size).unwrap();
+        let width = operations.prepare(size).unwrap().width;
         let key = key(size);
         let mut rng = fastrand::Rng::with_seed(52);
         let mut times = [Vec::new(), Vec::new()];

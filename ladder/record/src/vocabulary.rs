@@ -53,6 +53,8 @@ pub const GPU: &str = "gpu";
 pub const GPU_CLOCK_MHZ: &str = "gpu_clock_mhz";
 /// Condition: the version of the driver of a GPU.
 pub const GPU_DRIVER: &str = "gpu_driver";
+/// Numbers of the exponentiations on a GPU: `words` or `doubles`.
+pub const GPU_NUMBERS: &str = "gpu_numbers";
 /// Condition: the limit of the power of a GPU in watts.
 pub const GPU_POWER_LIMIT_W: &str = "gpu_power_limit_w";
 /// Condition: the number of results that were compared with right ones; all were right.

@@ -69,6 +69,7 @@ fn batches_on_an_emulated_gpu_are_timed_compared_and_recorded() {
     };
     assert!(over_openssl > over_lanes && mhz == 1980.0, "{text}");
     assert!(text.contains("of RSA-1024; 0 wrong") && text.contains("[FSL05]"), "{text}");
+    assert!(text.contains("exponentiations: RSA-1024 words (no choice)"), "{text}");
     assert!(text.contains("RSA-1024, times of whole batches:"), "{text}");
 
     let records = records(&file);

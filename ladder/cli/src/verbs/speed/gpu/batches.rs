@@ -4,7 +4,7 @@ use core::time::Duration;
 use std::sync::Arc;
 use std::time::Instant;
 
-use tollgate_cuda::{Done, Meter, Operation, Operations, Size};
+use tollgate_cuda::{Done, Meter, Operation, Operations, Prepared, Size};
 use tollgate_rsa::PrivateKey;
 
 use super::cores::Cores;
@@ -27,6 +27,8 @@ const STRETCH_BYTES_MAX: usize = 256 << 20;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Batches {
     pub(super) times: Vec<Done>,
+    /// The numbers of the exponentiations.
+    pub(super) prepared: Option<Prepared>,
     /// Results that were compared, all right, with those of the first batch, which has no time.
     pub(super) compared: u64,
     /// One for each stretch; empty if the device has no meter.
@@ -52,7 +54,9 @@ pub(super) fn measure(
 ) -> Result<Option<Batches>, CliError> {
     let key = Key::built_in(u32::try_from(size.bits())?)?.ours;
     let cores = Cores::new(Arc::clone(&key))?;
-    let mut run = Run { operations, meter, size, key, cores, found: Batches::default() };
+    let prepared = operations.prepare(size).map_err(CliError::about("--unit gpu"))?;
+    let found = Batches { prepared: Some(prepared), ..Batches::default() };
+    let mut run = Run { operations, meter, size, key, cores, found };
     let mut last = whole(&run.first()?);
     let begin = Instant::now();
     loop {
@@ -158,7 +162,7 @@ mod tests {
     use std::path::Path;
     use std::process::Command;
 
-    use tollgate_cuda::{Batch, Device, Failure, Gpu, Kernel, Mark, Memory};
+    use tollgate_cuda::{Batch, Device, Failure, Gpu, Kernel, Mark, Memory, Numbers};
 
     use super::*;
 
@@ -190,8 +194,8 @@ mod tests {
             self.gpu.name()
         }
 
-        fn fill(&self, _: Size) -> usize {
-            9 // two parts for one core
+        fn fill(&self, _: Size, numbers: Numbers) -> Option<usize> {
+            (numbers == Numbers::Words).then_some(9) // two parts for one core
         }
 
         fn allocate(&mut self, bytes: usize) -> Result<Memory, Failure> {

@@ -71,11 +71,16 @@ pub(super) fn records(
     let Measured { size, core, batches } = measured;
     let (width, meter) = (batches.width(), unit.meter.as_ref());
     let watts = meter.and_then(Meter::power_limit_mw).map(|mw| f64::from(mw) / 1e3);
+    let prepared = batches.prepared.as_ref();
     let conditions = [
         (word::GPU, Some(unit.name.clone())),
         (word::GPU_CLOCK_MHZ, batches.median_clock_mhz().map(|mhz| mhz.to_string())),
         (word::GPU_DRIVER, meter.and_then(Meter::driver_version)),
         (word::GPU_POWER_LIMIT_W, watts.map(|watts| watts.to_string())),
+        (
+            word::GPU_NUMBERS,
+            prepared.map(|prepared| format!("{:?}", prepared.numbers).to_lowercase()),
+        ),
         (word::COMPARED, Some(batches.compared.to_string())),
     ];
     let known = conditions.into_iter().filter_map(|(key, value)| Some((key, value?)));

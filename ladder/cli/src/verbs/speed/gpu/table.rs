@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use tollgate_cuda::{Done, Meter};
+use tollgate_cuda::{Done, Meter, Numbers};
 use tollgate_report::grid::{Column, grid};
 use tollgate_report::text::wrapped;
 
@@ -53,6 +53,8 @@ pub(super) fn text(unit: &Unit, all: &[Measured]) -> String {
     text += "\none batch after the other; medians of batches\n\n";
     text += &grid(&BATCHES, all.iter().map(batches).collect());
     text += &wrapped(&compared(all));
+    let numbers: Vec<String> = all.iter().filter_map(numbers).collect();
+    text += &wrapped(&format!("numbers of exponentiations: {}", numbers.join("; ")));
     text += "\noperations per second of the GPU and of one core, and their quotients\n\n";
     text += &grid(&FACTORS, all.iter().map(factors).collect());
     NOTES.iter().for_each(|note| text += &wrapped(note));
@@ -86,6 +88,21 @@ fn compared(all: &[Measured]) -> String {
     let counts = all.iter().map(|one| format!("{} of {}", one.batches.compared, name(one)));
     let counts: Vec<String> = counts.collect();
     format!("compared with right results: {}; 0 wrong", counts.join(", "))
+}
+
+/// Names the numbers of the exponentiations, and their times if the GPU has a choice.
+fn numbers(one: &Measured) -> Option<String> {
+    let prepared = one.batches.prepared.as_ref()?;
+    let name_of = |numbers| match numbers {
+        Numbers::Words => "words",
+        Numbers::Doubles => "doubles",
+    };
+    let time = |(numbers, time): &(Numbers, Duration)| {
+        format!("{} {:.2} us", name_of(*numbers), time.as_secs_f64() * 1e6)
+    };
+    let times: Vec<String> = prepared.times.iter().map(time).collect();
+    let times = if times.is_empty() { "no choice".to_owned() } else { times.join(", ") };
+    Some(format!("{} {} ({times})", name(one), name_of(prepared.numbers)))
 }
 
 fn batches(one: &Measured) -> Vec<String> {
