@@ -1,9 +1,13 @@
-// The primitives of limbs52.h on a GPU. Rounding is part of the names: `rz` rounds towards zero.
+// The primitives of limbs52.h on a GPU. Rounding is part of the names: `rz` rounds towards zero. A test
+// compiles the arithmetic for a CPU, with the GPU's functions replaced, and compares it with
+// doubles_emulated.h.
 #pragma once
 
+#ifdef __CUDACC__
 #include "lanes.h"
 
 #define FAULT_POINT52(n, stage, x)
+#endif
 
 // 1.5 2^104, 2^52 and 1.5 2^52. Sums with them have an integer in their last 52 bits.
 constexpr double HIGH = 0x1.8p104, LOW = 0x1p52, SIGNED = 0x1.8p52;
@@ -65,11 +69,7 @@ ON_DEVICE double limb_of(uint64_t s)
     return __dsub_rn(of_bits((s & DIGIT) | LOW_BITS), LOW);
 }
 
-// A limb as an integer of 64 bits.
-ON_DEVICE uint64_t column_of(double x)
-{
-    return bits_of(__dadd_rn(x, SIGNED)) - SIGNED_BITS;
-}
+#ifdef __CUDACC__
 
 // Loads each time, so that the compiler keeps no copy in registers.
 ON_DEVICE double load_again(const double* from)
@@ -100,3 +100,5 @@ struct Slots {
         __syncwarp(); // keeps ptxas from moving loads up here, which would need more registers
     }
 };
+
+#endif // __CUDACC__

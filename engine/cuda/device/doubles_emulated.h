@@ -1,4 +1,4 @@
-// The primitives of limbs52.h on a CPU, in integers. They check the bounds of limbs and columns.
+// The primitives of limbs52.h on a CPU, in integers. They check the bounds of products and columns.
 #pragma once
 
 #include <assert.h>
@@ -66,11 +66,6 @@ inline double whole_of(uint64_t s)
 inline double limb_of(uint64_t s)
 {
     return (double)(s & DIGIT);
-}
-
-inline uint64_t column_of(double x)
-{
-    return (uint64_t)(int64_t)x;
 }
 
 inline double load_again(const double* from)

@@ -8,6 +8,9 @@
 #include <string.h>
 #include <time.h>
 
+#include <fenv.h>
+#include <math.h>
+
 #include <deque>
 #include <functional>
 #include <set>
@@ -17,6 +20,37 @@
 
 Fault fault;
 uint32_t group_in_work;
+
+// The arithmetic of the GPU on a CPU: the functions that it calls, and rounding towards zero.
+namespace gpu {
+
+inline double __fma_rz(double x, double y, double z)
+{
+    fesetround(FE_TOWARDZERO);
+    volatile double a = x, b = y, c = z;
+    volatile double sum = fma(a, b, c);
+    fesetround(FE_TONEAREST);
+    return sum;
+}
+
+inline double __dsub_rn(double x, double y)
+{
+    return x - y;
+}
+
+inline long long __double_as_longlong(double x)
+{
+    return (long long)::bits_of(x);
+}
+
+inline double __longlong_as_double(long long x)
+{
+    return ::of_bits((uint64_t)x);
+}
+
+#include "doubles_cuda.cuh"
+
+} // namespace gpu
 
 // Groups beyond the last job, as on a device, where the number of groups is that of whole warps.
 constexpr uint32_t EXTRA_GROUPS = 1;
@@ -135,6 +169,15 @@ void multiply52(double* z, const double* x, const double* y, const double* m, ui
     amm52<n>(z, slots, y, prime, k0);
 }
 
+template <int n, int k>
+void enter52(double* x, const uint32_t* base, const double* rr, const double* rrr, const double* m,
+             uint64_t k0)
+{
+    Slots<k> slots;
+    const Prime52<k> prime(m, slots);
+    fold52<n, k>(x, base, slots, rr, rrr, prime, k0);
+}
+
 int in_stream(std::function<void()> work)
 {
     if (current != &context) return INVALID_CONTEXT;
@@ -187,6 +230,36 @@ void emulate_doubles(uint32_t limbs, double* z, const double* x, const double* y
     case 30: return multiply52<30>(z, x, y, m, k0);
     default: abort();
     }
+}
+
+// x := fold52(base), for a base of 2 n words.
+void emulate_fold52(uint32_t limbs, double* x, const uint32_t* base, const double* rr, const double* rrr,
+                    const double* m, uint64_t k0)
+{
+    switch (limbs) {
+    case 10: return enter52<16, 10>(x, base, rr, rrr, m, k0);
+    case 20: return enter52<32, 20>(x, base, rr, rrr, m, k0);
+    case 30: return enter52<48, 30>(x, base, rr, rrr, m, k0);
+    default: abort();
+    }
+}
+
+// Returns 1 if the primitives of the GPU have the results of the emulation: those of products for limbs x and
+// y, and those of columns for s. `is_whole`: s is in the bounds of `whole_of`.
+int emulate_equal_primitives(double x, double y, uint64_t s, int is_whole)
+{
+    double high = product_high(x, y), of_gpu = gpu::product_high(x, y);
+    return bits_of(high) == bits_of(of_gpu)
+        && bits_of(product_low(x, y, high)) == bits_of(gpu::product_low(x, y, of_gpu))
+        && digit_of(s) == gpu::digit_of(s) && carry_of(s) == gpu::carry_of(s)
+        && limb_of(s) == gpu::limb_of(s) && shift_right_52(s) == gpu::shift_right_52(s)
+        && (!is_whole || whole_of(s) == gpu::whole_of(s));
+}
+
+// Returns the column of a limb.
+int64_t emulate_column(double x)
+{
+    return (int64_t)column_of(x);
 }
 
 // Returns the bytes of a key and of a pair.

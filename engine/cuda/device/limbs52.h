@@ -59,6 +59,13 @@ ON_DEVICE void step52(uint64_t* s, double x, const double* y, const M& m, uint64
     s[n] += bits_of(high);
 }
 
+// A limb as a column. The sum of a limb and 1.5 2^52 would not do: limbs beyond 2^51 leave its range.
+ON_DEVICE uint64_t column_of(double x)
+{
+    double high = product_high(x, 1);
+    return ((bits_of(high) - HIGH_BITS) << 52) + bits_of(product_low(x, 1, high)) - LOW_BITS;
+}
+
 // z := the number with columns s, each between -2^59 and 2^59. A limb is the lowest 52 bits of its
 // column, as a signed digit, and what the column below has above its own. The last column has no more
 // than a limb.
@@ -73,14 +80,14 @@ ON_DEVICE void normalize(double* z, const uint64_t* s)
 
 // amm52_cuda: z :== x y / R mod m, with x in slot 0 of the shared memory. z may be y.
 //
-// Requires: m odd, its limbs from -2^51 to 2^51 - 1, k0 = -1/m mod 2^52, |x y| < m R / 4; the limbs of
-//           x or those of y are from -2^51 - 2^7 to 2^51 + 2^7, and if the others are from 0 to 2^52,
-//           from -2^51 to 2^51 - 1.
-// Ensures:  |z| < m; limbs from -2^51 - 2^7 to 2^51 + 2^7.
+// Requires: m odd, its limbs from -2^51 to 2^51 - 1, k0 = -1/m mod 2^52, |x y| <= m R; the limbs of x and y
+//           from -2^51 - 2^7 to 2^51 + 2^7, or those of x from 0 to 2^52 and those of y from -2^51 to
+//           2^51 - 1.
+// Ensures:  |z| <= |x y| / R + 0.5001 m, so |z| < m if |x y| < m R / 4; limbs from -2^51 - 2^7 to 2^51 + 2^7.
 // Counts:   2 n^2 products of limbs.
 // Time:     independent of x, y and m.
 //
-// Bound: q is a number of n signed digits, so |q| <= 0.5001 R and |z| <= |x y| / R + 0.5001 m.
+// Bound: q is a number of n signed digits, so |q| <= 0.5001 R.
 //
 // The loop is small, because a GPU waits for instructions that do not fit its first cache: unrolled, a
 // product took 2.5 times as long on an H100.

@@ -59,7 +59,7 @@ ON_DEVICE void select52(double* y, const Slots<n>& slots, const double* one, uin
 }
 
 // x := base R mod m, for a base in 2 n limbs of 32 bits. base = c1 R + c0, and c0 R^2 / R + c1 R^3 / R is
-// base R. Both terms are below 1.6 m.
+// base R. |x| is below 2.1 m.
 template <int n, int k, class M>
 ON_DEVICE void fold52(double* x, const uint32_t* base, Slots<k>& slots, const double* rr,
                       const double* rrr, const M& m, uint64_t k0)
@@ -73,8 +73,9 @@ ON_DEVICE void fold52(double* x, const uint32_t* base, Slots<k>& slots, const do
     slots.put(0, x);
     UNROLL for (int j = 0; j < k; j++) x[j] = load_again(rrr + j);
     amm52<k>(x, slots, x, m, k0);
+    slots.put(0, x);
     uint64_t s[k];
-    UNROLL for (int j = 0; j < k; j++) s[j] = column_of(x[j]) + column_of(slots.limb(1, j));
+    UNROLL for (int j = 0; j < k; j++) s[j] = column_of(slots.limb(0, j)) + column_of(slots.limb(1, j));
     normalize<k>(x, s);
 }
 

@@ -149,8 +149,8 @@ pub(crate) fn key_record(size: Size, key: &PrivateKey) -> Secret {
             for number in [modulus.m(), modulus.rr(), &rrr, modulus.one()] {
                 record.doubles(number);
             }
-            record.0.extend_from_slice(&(minus_inverse(prime[0]) & DIGIT).to_le_bytes());
-            record.0.extend_from_slice(&[0; 8]);
+            record.0.append(&(minus_inverse(prime[0]) & DIGIT).to_le_bytes());
+            record.0.append(&[0; 8]);
         }
     }
     assert_eq!(record.0.len(), size.key_bytes(), "the record has its size");
@@ -161,14 +161,14 @@ struct Record(Secret);
 
 impl Record {
     fn number(&mut self, limbs: &[u64]) {
-        limbs.iter().for_each(|limb| self.0.extend_from_slice(&limb.to_le_bytes()));
+        limbs.iter().for_each(|limb| self.0.append(&limb.to_le_bytes()));
     }
 
     /// Appends -1/m mod 2^32, for the lowest limb of an odd m, and three unused words.
     fn word(&mut self, lowest_limb: u64) {
         let [a, b, c, d, ..] = minus_inverse(lowest_limb).to_le_bytes();
-        self.0.extend_from_slice(&[a, b, c, d]);
-        self.0.extend_from_slice(&[0; 12]);
+        self.0.append(&[a, b, c, d]);
+        self.0.append(&[0; 12]);
     }
 
     /// Appends a number as doubles: digits from -2^51 to 2^51 - 1, but for the last one.
@@ -179,7 +179,7 @@ impl Record {
             carry = if i + 1 < digits.len() { (sum + (1 << 51)) >> 52 } else { 0 };
             let signed = sum.wrapping_sub(carry << 52).cast_signed();
             #[allow(clippy::cast_precision_loss, reason = "52 bits")]
-            self.0.extend_from_slice(&(signed as f64).to_le_bytes());
+            self.0.append(&(signed as f64).to_le_bytes());
         }
     }
 }

@@ -15,25 +15,32 @@ impl Secret {
         Self(vec![0; bytes])
     }
 
+    pub(crate) fn append(&mut self, bytes: &[u8]) {
+        assert!(
+            bytes.len() <= self.0.capacity() - self.0.len(),
+            "the capacity is that of all bytes"
+        );
+        self.0.extend_from_slice(bytes);
+    }
+
     /// Appends bytes in the opposite order.
     pub(crate) fn append_reversed(&mut self, bytes: &[u8]) {
         let at = self.0.len();
-        assert!(bytes.len() <= self.0.capacity() - at, "the capacity is that of all bytes");
-        self.0.extend_from_slice(bytes);
+        self.append(bytes);
         self.0[at..].reverse();
     }
 }
 
 impl core::ops::Deref for Secret {
-    type Target = Vec<u8>;
+    type Target = [u8];
 
-    fn deref(&self) -> &Vec<u8> {
+    fn deref(&self) -> &[u8] {
         &self.0
     }
 }
 
 impl core::ops::DerefMut for Secret {
-    fn deref_mut(&mut self) -> &mut Vec<u8> {
+    fn deref_mut(&mut self) -> &mut [u8] {
         &mut self.0
     }
 }

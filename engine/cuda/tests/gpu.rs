@@ -9,7 +9,7 @@
 use core::time::Duration;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use tollgate_cuda::{Device, Gpu, Numbers, Operation, Operations, Prepared, Size};
+use tollgate_cuda::{Device, Gpu, Numbers, Operation, Operations, Size};
 use tollgate_rsa::{PrivateKey, PublicRequest, Workspace, public_batch};
 
 const LIMIT: Duration = Duration::from_secs(30);
@@ -63,6 +63,17 @@ fn wrong(key: &PrivateKey, inputs: &[Vec<u8>], results: &[Vec<u8>]) -> usize {
     })
 }
 
+/// Returns the width of batches with these numbers, or `None` if the GPU has no use for them.
+fn width(operations: &mut Operations, size: Size, numbers: Numbers) -> Option<usize> {
+    let prepared = operations.prepare(size).unwrap();
+    if prepared.numbers == numbers {
+        return Some(prepared.width);
+    }
+    assert!(size.limbs52().is_none() || !operations.device_name().contains("H100"), "{prepared:?}");
+    eprintln!("not tested: {numbers:?} with {} bits, which this GPU has not", size.bits());
+    None
+}
+
 /// A result s is right if s < n and s^e = c: no other number has both.
 #[test]
 fn results_are_those_of_the_processor() {
@@ -70,10 +81,7 @@ fn results_are_those_of_the_processor() {
         for numbers in Numbers::ALL {
             let Some((_guard, device)) = gpu() else { return };
             let mut operations = Operations::with_numbers(device, usize::MAX, numbers);
-            let Prepared { width, numbers: chosen, .. } = operations.prepare(size).unwrap();
-            if chosen != numbers {
-                continue;
-            }
+            let Some(width) = width(&mut operations, size, numbers) else { continue };
             let (key, mut rng) = (key(size), fastrand::Rng::with_seed(51));
             let total = match (is_long(), size) {
                 (false, _) => width,
@@ -114,21 +122,20 @@ fn the_time_of_a_batch_does_not_depend_on_secrets() {
     for numbers in Numbers::ALL {
         let Some((_guard, device)) = gpu() else { return };
         let mut operations = Operations::with_numbers(device, usize::MAX, numbers);
-        let width = operations.prepare(size).unwrap().width;
-        let key = key(size);
+        let Some(width) = width(&mut operations, size, numbers) else { continue };
+        // The key of the project, and one made for this test.
+        let keys = [key(size), Arc::new(PrivateKey::generate(size.bits()).unwrap())];
         let mut rng = fastrand::Rng::with_seed(52);
         let mut times = [Vec::new(), Vec::new()];
         for i in 0..2 * batches {
-            // Inputs of zeros, or random ones. Both are blinded, so the powers see random numbers;
-            // results, checks and the copies do not.
+            // Zeros with one key, for which all powers are zero; random numbers with another key.
+            let key = &keys[i % 2];
             let mut inputs = vec![vec![0; key.size()]; width];
             if i % 2 == 1 {
                 inputs.iter_mut().for_each(|number| rng.fill(&mut number[1..]));
             }
-            let mut batch: Vec<_> = inputs
-                .iter_mut()
-                .map(|number| Operation { key: &key, number, passed: false })
-                .collect();
+            let mut batch: Vec<_> =
+                inputs.iter_mut().map(|number| Operation { key, number, passed: false }).collect();
             let done = operations.run(size, &mut batch, LIMIT).unwrap();
             times[i % 2].push(done.execute.as_secs_f64());
         }

@@ -8,7 +8,7 @@ use crate::{limbs, random, rounds};
 /// Lanes and words of all groups: those of primes, and those of moduli.
 const LAYOUTS: [(u32, u32); 7] = [(4, 4), (8, 4), (4, 8), (8, 8), (4, 12), (8, 12), (16, 8)];
 
-fn power(exponent: usize) -> BigUint {
+pub(crate) fn power(exponent: usize) -> BigUint {
     BigUint::from(1u32) << exponent
 }
 
@@ -188,76 +188,4 @@ fn the_operands_find_a_sum_of_two_terms_near_r() {
         sum >= r
     });
     assert!(wrong.count() > 0);
-}
-
-/// A number in limbs of 52 bits, as doubles.
-#[allow(clippy::cast_precision_loss, reason = "52 bits")]
-fn doubles(limbs: &[i64]) -> Vec<f64> {
-    limbs.iter().map(|limb| *limb as f64).collect()
-}
-
-/// Returns the number with these limbs, and an offset that makes it positive: 2^51 R.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "magnitudes of 52 bits")]
-fn of_doubles(limbs: &[f64]) -> BigUint {
-    let offset = power(51 + 52 * limbs.len());
-    limbs.iter().enumerate().fold(offset, |sum, (j, limb)| {
-        let magnitude = BigUint::from(limb.abs() as u64) << (52 * j);
-        if *limb < 0.0 { sum - magnitude } else { sum + magnitude }
-    })
-}
-
-/// Limbs at the bounds of the contract, and random ones. The last limb is small: |x| < 2 m.
-fn extreme_doubles(n: usize, top: i64, rng: &mut fastrand::Rng) -> Vec<Vec<f64>> {
-    let most = (1 << 51) + (1 << 7);
-    let mut all: Vec<Vec<i64>> = [0, 1, -1, most, -most].map(|limb| vec![limb; n]).to_vec();
-    all.push((0..n).map(|j| if j % 2 == 0 { most } else { -most }).collect());
-    all.push((0..n).map(|j| if j % 2 == 0 { -(1 << 51) } else { (1 << 51) - 1 }).collect());
-    for _ in 0..rounds(6, 500) {
-        all.push((0..n).map(|_| rng.i64(-most..=most)).collect());
-    }
-    for limbs in &mut all {
-        limbs[n - 1] = limbs[n - 1].clamp(-top, top);
-    }
-    all.iter().map(|limbs| doubles(limbs)).collect()
-}
-
-#[test]
-fn products_of_doubles_keep_their_bounds_and_residues() {
-    let (driver, mut rng) = (EmulatedDriver::new(), fastrand::Rng::with_seed(37));
-    for (n, bits) in [(10, 512), (20, 1024), (30, 1536)] {
-        let top = 1i64 << (bits - 52 * (n - 1));
-        let r = power(52 * n);
-        let mut moduli = vec![power(bits) - 1u32, power(bits - 1) + 1u32];
-        moduli.extend(
-            (0..rounds(2, 20)).map(|_| random(&mut rng, bits - 1) | power(bits - 1) | power(0)),
-        );
-        for m in moduli {
-            let word = power(52);
-            let inverse = m.modinv(&word).expect("m is odd");
-            let k0 = (&word - inverse) % &word;
-            let k0 = k0.iter_u64_digits().next().unwrap_or(0);
-            let (mut carry, mut digits) = (0, Vec::new());
-            for j in 0..n {
-                let digit = (&m >> (52 * j)) % &word;
-                let digit = digit.iter_u64_digits().next().unwrap_or(0).cast_signed() + carry;
-                carry = i64::from(j + 1 < n && digit >= 1 << 51);
-                digits.push(digit - (carry << 52));
-            }
-            let modulus = doubles(&digits);
-            let operands = extreme_doubles(n, top, &mut rng);
-            for x in &operands {
-                let y = &operands[rng.usize(..operands.len())];
-                let z = driver.doubles([x, y, &modulus], k0);
-                assert!(z.iter().all(|limb| limb.abs() <= 2f64.powi(51) + 128.0), "{n} limbs");
-                let offset = power(51 + 52 * n);
-                let value = of_doubles(&z);
-                assert!(value < &offset + &m && value > &offset - &m, "{n} limbs: |z| < m");
-                // (z + offset) R = x y + offset R modulo m; with offsets of x and y.
-                let [x, y] = [of_doubles(x), of_doubles(y)];
-                let left = value * &r + (&x + &y) * &offset;
-                let right = x * y + &offset * &r + &offset * &offset;
-                assert_eq!(left % &m, right % &m, "{n} limbs");
-            }
-        }
-    }
 }

@@ -134,7 +134,8 @@ impl Device for FailsAfter {
 
 #[test]
 fn a_failure_at_any_call_changes_no_number() {
-    let driver = EmulatedDriver::new();
+    // The choice of numbers has calls too.
+    let driver = with_doubles();
     let (key, size) = (key(Size::Rsa1024), Size::Rsa1024);
     for calls in 0.. {
         let device = FailsAfter { device: driver.device(), calls };

@@ -101,6 +101,40 @@ impl EmulatedDriver {
         z
     }
 
+    /// Returns `fold52(base)`.
+    pub(crate) fn fold52(&self, base: &[u32], [rr, rrr, m]: [&[f64]; 3], k0: u64) -> Vec<f64> {
+        type Fold = unsafe extern "C" fn(
+            u32,
+            *mut f64,
+            *const u32,
+            *const f64,
+            *const f64,
+            *const f64,
+            u64,
+        );
+        assert!(rr.len() == m.len() && rrr.len() == m.len() && base.len() * 32 / 52 <= 2 * m.len());
+        let mut x = vec![0.0; m.len()];
+        let function: Fold = self.function("emulate_fold52");
+        let limbs = u32::try_from(m.len()).unwrap();
+        let [rr, rrr, m] = [rr, rrr, m].map(<[f64]>::as_ptr);
+        // SAFETY: the lengths were checked.
+        unsafe { function(limbs, x.as_mut_ptr(), base.as_ptr(), rr, rrr, m, k0) };
+        x
+    }
+
+    /// Returns `true` if the primitives of the GPU have the results of the emulation.
+    pub(crate) fn has_equal_primitives(&self, x: f64, y: f64, s: i64, is_whole: bool) -> bool {
+        let function: extern "C" fn(f64, f64, i64, c_int) -> c_int =
+            self.function("emulate_equal_primitives");
+        function(x, y, s, is_whole.into()) == 1
+    }
+
+    /// Returns the column of a limb.
+    pub(crate) fn column(&self, limb: f64) -> i64 {
+        let function: extern "C" fn(f64) -> i64 = self.function("emulate_column");
+        function(limb)
+    }
+
     /// Returns the bytes of a key and of a pair.
     pub(crate) fn sizes(&self, bits: u32) -> [u32; 2] {
         let mut sizes = [0; 2];

@@ -7,6 +7,7 @@
 
 mod arithmetic;
 mod compiled;
+mod doubles;
 mod driver;
 mod faults;
 mod library;

@@ -152,10 +152,11 @@ fn exchanged(size: Size) -> Arc<PrivateKey> {
 #[test]
 fn keys_of_one_size_share_a_batch() {
     let mut rng = fastrand::Rng::with_seed(33);
-    for size in [Size::Rsa1024, Size::Rsa2048] {
+    let sizes = [Size::Rsa1024, Size::Rsa2048].into_iter();
+    for (size, numbers) in sizes.flat_map(|size| Numbers::ALL.map(|numbers| (size, numbers))) {
         let keys = [key(size), exchanged(size), key(size), exchanged(size)];
         // Fewer places than keys: keys are evicted and copied again.
-        let mut operations = Operations::new(EmulatedDriver::new().device(), 3);
+        let mut operations = Operations::with_numbers(with_doubles().device(), 3, numbers);
         for round in 0..4 {
             let chosen = (0..3).map(|i| &keys[(round * 2 + i) % keys.len()]);
             let mut jobs: Vec<_> =
@@ -171,9 +172,13 @@ fn keys_of_one_size_share_a_batch() {
 
 #[test]
 fn a_blinding_pair_is_replaced_after_its_last_use() {
+    Numbers::ALL.into_iter().for_each(a_pair_is_replaced);
+}
+
+fn a_pair_is_replaced(numbers: Numbers) {
     let mut rng = fastrand::Rng::with_seed(34);
     let key = key(Size::Rsa1024);
-    let mut operations = Operations::new(EmulatedDriver::new().device(), 1);
+    let mut operations = Operations::with_numbers(with_doubles().device(), 1, numbers);
     for _ in 0..130 {
         let c = random_below_n(&key, &mut rng);
         let mut jobs = [(Arc::clone(&key), c.clone())];

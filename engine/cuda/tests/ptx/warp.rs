@@ -79,6 +79,8 @@ impl Warp<'_> {
                 self.step(&mut state, instruction, active);
             }
         }
+        // What was wiped has no mark.
+        assert!(!state.shared.secret.contains(&true), "a secret remains in shared memory");
     }
 
     fn read(&self, state: &State<'_>, operand: Operand) -> (Row, u32) {
