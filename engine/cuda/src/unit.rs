@@ -37,7 +37,7 @@ pub enum Event {
     Done(Done),
     /// The device has failed and is not used again.
     Failed(Failure),
-    /// This many results passed the check on the device but not that on the processor.
+    /// This many results failed the check on the device or that on the processor.
     Wrong(usize),
 }
 
@@ -140,12 +140,13 @@ impl Offload {
             request.outcome().is_ok() && *request.buffer() == ***input
         };
         let equal: Vec<bool> = requests.iter_mut().zip(&mut inputs).map(equal).collect();
-        let passed = || batch.iter().zip(&equal).filter(|(operation, _)| operation.passed);
-        let wrong = passed().filter(|(_, equal)| !**equal).count();
+        let right = batch.iter().zip(equal).map(|(operation, equal)| operation.passed && equal);
+        let right: Vec<bool> = right.collect();
+        let wrong = right.iter().filter(|right| !**right).count();
         if wrong > 0 {
             (self.listener)(Event::Wrong(wrong));
         }
-        Some(batch.iter().zip(&equal).map(|(op, equal)| op.passed && *equal).collect())
+        Some(right)
     }
 
     /// Runs requests that the device can run.

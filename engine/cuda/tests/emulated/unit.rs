@@ -111,3 +111,17 @@ fn another_unit_takes_over_within_the_timeout() {
         sign(&queue, &key, 8);
     }
 }
+
+/// A bit that flips on the device: its own check finds the wrong result.
+#[test]
+fn a_result_that_fails_on_the_device_is_an_event_and_another_unit_repeats_it() {
+    let (driver, key) = (EmulatedDriver::new(), key(Size::Rsa1024));
+    let (unit, log) = unit(&driver, 8, always());
+    let queue = Queue::start(Config::default(), [unit, Box::new(Lanes::new(0).unwrap())]).unwrap();
+    let before = log.lock().unwrap().len();
+    driver.inject(4, 0, 77); // the power modulo p of the next operation
+    sign(&queue, &key, 1);
+    let events = log.lock().unwrap()[before..].to_vec();
+    assert!(matches!(events[..], [Event::Done(_), Event::Wrong(1)]), "{events:?}");
+    assert_eq!(queue.stats().unwrap().quarantines, 1);
+}
