@@ -20,7 +20,7 @@ const PACKAGES: [&str; 5] = [
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 const DEVICE: &str = "engine/cuda/device";
 const PREBUILT: &str = "engine/cuda/prebuilt";
-/// The files that nvcc reads, in the order of the hash.
+/// The files that nvcc reads.
 const SOURCES: [&str; 9] = [
     "doubles_cuda.cuh",
     "kernels.cu",
@@ -68,12 +68,12 @@ fn build(root: &Path) -> Result<(), String> {
     for (name, file) in [("kernels.ptx.z", ptx), ("kernels.sm_90.cubin.z", cubin)] {
         let bytes = read(&file)?;
         let packed = miniz_oxide::deflate::compress_to_vec_zlib(&bytes, LEVEL);
-        artefacts.insert(name.to_owned(), hash(&[&packed]).into());
+        artefacts.insert(name.to_owned(), hash(&packed).into());
         save(&root.join(PREBUILT).join(name), &packed)?;
     }
     let described = json!({
         "packages": PACKAGES,
-        "source_sha256": source_hash(root)?,
+        "sources_sha256": source_hashes(root)?,
         "artefacts_sha256": artefacts,
         "kernels": kernels(&report, &listing),
     });
@@ -150,20 +150,20 @@ fn code_of<'a>(listing: &'a str, kernel: &str) -> Vec<Instruction<'a>> {
     lines.filter_map(instruction).collect()
 }
 
-fn source_hash(root: &Path) -> Result<String, String> {
-    let files = SOURCES.iter().map(|name| read(&root.join(DEVICE).join(name)));
-    let files = files.collect::<Result<Vec<_>, _>>()?;
-    Ok(hash(&files.iter().map(Vec::as_slice).collect::<Vec<_>>()))
+/// Returns the hash of each source, by its name.
+fn source_hashes(root: &Path) -> Result<Value, String> {
+    let hashed =
+        |name: &str| Ok((name.to_owned(), hash(&read(&root.join(DEVICE).join(name))?).into()));
+    SOURCES
+        .into_iter()
+        .map(hashed)
+        .collect::<Result<serde_json::Map<_, _>, String>>()
+        .map(Value::from)
 }
 
-/// Returns the SHA-256 of texts, each with its length before it.
-fn hash(texts: &[&[u8]]) -> String {
-    let mut hash = Sha256::new();
-    for text in texts {
-        hash.update((text.len() as u64).to_le_bytes());
-        hash.update(text);
-    }
-    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+/// Returns the SHA-256 of a file.
+fn hash(file: &[u8]) -> String {
+    Sha256::digest(file).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Runs a command; returns its output and its messages.

@@ -38,11 +38,6 @@ ON_DEVICE double product_low(double x, double y, double high)
     return __fma_rz(x, y, __dsub_rn(HIGH + LOW, high));
 }
 
-ON_DEVICE uint64_t shift_right_52(uint64_t s)
-{
-    return (uint64_t)((int64_t)s >> 52);
-}
-
 // The lowest 52 bits as a digit from -2^51 to 2^51 - 1.
 ON_DEVICE double digit_of(uint64_t s)
 {

@@ -41,11 +41,6 @@ inline double product_low(double x, double y, double high)
     return of_bits(LOW_BITS + ((uint64_t)product(x, y) & DIGIT));
 }
 
-inline uint64_t shift_right_52(uint64_t s)
-{
-    return (uint64_t)((int64_t)s >> 52);
-}
-
 inline double digit_of(uint64_t s)
 {
     return (double)((int64_t)(s << 12) >> 12);

@@ -10,9 +10,9 @@
 //   equal_mask(x, y)       all ones where x = y, else zero
 //   everywhere(mask)       all ones if the mask is not zero in any lane, else zero
 //   carries(g, p, out)     carry look-ahead: a lane generates a carry (g), or passes on one that
-//                          comes from below (p), both only in lane 0, which nothing is below;
-//                          returns the carry into each lane, and `out`, the carry out of the last
-//                          lane, in every lane
+//                          comes from below (p); only lane 0, which has no lane below, may do
+//                          both. Returns the carry into each lane, and `out`, the carry out of the
+//                          last lane, in every lane
 //   Row<T, P>::mad         z := z + b * a, for P words a[0], a[2], ... and 2 P + 1 words of z
 //   Row<T, P>::mad_after   x := x + c, and the carry enters such a row
 //   add_into               high, low := high, low + x

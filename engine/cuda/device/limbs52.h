@@ -36,6 +36,11 @@ ON_DEVICE constexpr uint64_t bias_of_rows(int n)
     return 0 - 2 * (uint64_t)n * PRODUCT_BITS;
 }
 
+ON_DEVICE uint64_t shift_right_52(uint64_t s)
+{
+    return (uint64_t)((int64_t)s >> 52);
+}
+
 // One word of x: s := (s + x y + q m) / 2^52, with q so that the division leaves no rest. s has n + 1
 // columns; the caller renames s[j + 1] to s[j].
 template <int n, class M>

@@ -1,5 +1,5 @@
 //! The functions of NVIDIA's driver that this crate calls, from `libcuda.so.1`, opened at run time.
-//! All `unsafe` of the crate is here and in `meter.rs`; SOUNDNESS.md has the argument.
+//! All `unsafe` of the crate is here, in `meter.rs` and in `secret.rs`; SOUNDNESS.md has the argument.
 
 use core::error::Error as _;
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
@@ -221,7 +221,7 @@ impl Driver {
 
     pub(crate) fn allow_shared_memory(&self, function: Handle, bytes: u32) -> Result<(), Failure> {
         const MAX_DYNAMIC_SHARED_SIZE_BYTES: c_int = 8;
-        let bytes = c_int::try_from(bytes).expect("at most 96 KiB");
+        let bytes = c_int::try_from(bytes).expect("at most 160 KiB");
         call!(self, cuFuncSetAttribute(function.as_ptr(), MAX_DYNAMIC_SHARED_SIZE_BYTES, bytes))
     }
 

@@ -15,6 +15,15 @@ use crate::layout::{JOB_BYTES, Size};
 /// The first GPU of this machine, with its kernels, one stream and pinned memory.
 pub struct Gpu(OneAtATime<Inner>);
 
+/// Properties of a device, by its driver.
+struct Properties {
+    name: String,
+    multiprocessors: usize,
+    capability: (i32, i32),
+    /// Has at least half as many units for doubles as for single floats.
+    has_doubles: bool,
+}
+
 struct Inner {
     driver: Driver,
     name: String,
@@ -22,14 +31,12 @@ struct Inner {
     process: u64,
     device: i32,
     multiprocessors: usize,
-    /// Has at least half as many units for doubles as for single floats.
-    has_doubles: bool,
     context: Handle,
     stream: Handle,
     /// Events of [`Mark`], and one to wait for.
     marks: [Handle; 4],
     end: Handle,
-    /// Functions by kernel, then by size; `None` if the kernel does not exist for the size.
+    /// Functions by kernel, then by size; `None` if the device does not run the kernel for the size.
     functions: [[Option<Handle>; 4]; 5],
     memories: Vec<(Address, usize)>,
     to_device: Option<Pinned>,
@@ -163,9 +170,8 @@ impl Gpu {
         let multiprocessors = usize::try_from(attribute(MULTIPROCESSOR_COUNT)?).unwrap_or(1).max(1);
         let has_doubles = attribute(SINGLE_TO_DOUBLE_RATIO)? <= 2;
         let context = driver.retain_context(device)?;
-        let mut inner = Inner::new(driver, (device, context), name, capability)?;
-        (inner.multiprocessors, inner.has_doubles) = (multiprocessors, has_doubles);
-        Ok(Self(OneAtATime(inner)))
+        let properties = Properties { name, multiprocessors, capability, has_doubles };
+        Ok(Self(OneAtATime(Inner::new(driver, (device, context), properties)?)))
     }
 
     fn entered(&mut self) -> Result<&mut Inner, Failure> {
@@ -216,9 +222,9 @@ impl Inner {
     fn new(
         driver: Driver,
         (device, context): (i32, Handle),
-        name: String,
-        capability: (i32, i32),
+        properties: Properties,
     ) -> Result<Self, Failure> {
+        let Properties { name, multiprocessors, capability, has_doubles } = properties;
         driver.enter(context)?;
         let module = driver.load_module(&image(capability))?;
         let stream = driver.stream()?;
@@ -228,16 +234,18 @@ impl Inner {
             *mark = driver.event()?;
         }
         let mut functions = [[None; 4]; 5];
-        for kernel in KERNELS {
+        for kernel in KERNELS.into_iter().filter(|kernel| has_doubles || *kernel != Kernel::Power52)
+        {
             for size in Size::ALL.into_iter().filter(|size| kernel.exists(*size)) {
                 let name = format!("{}_{}", kernel.name(), size.bits());
                 let function = driver.function(module, &name)?;
                 let bytes = shared_bytes(kernel, size);
-                // A device with less shared memory cannot run the kernels with doubles.
-                if bytes > 0 && kernel != Kernel::Power52 {
-                    driver.allow_shared_memory(function, bytes)?;
-                } else if bytes > 0 && driver.allow_shared_memory(function, bytes).is_err() {
-                    continue;
+                if bytes > 0 {
+                    match driver.allow_shared_memory(function, bytes) {
+                        // Words are enough on a device with less shared memory.
+                        Err(_) if kernel == Kernel::Power52 => continue,
+                        allowed => allowed?,
+                    }
                 }
                 functions[kernel as usize][size.index()] = Some(function);
             }
@@ -247,8 +255,7 @@ impl Inner {
             name,
             process: fork_generation(),
             device,
-            multiprocessors: 1,
-            has_doubles: false,
+            multiprocessors,
             context,
             stream,
             marks,
@@ -351,10 +358,8 @@ impl Device for Gpu {
         let gpu = &self.0.0;
         match numbers {
             Numbers::Words => Some(gpu.multiprocessors * 4 * WARPS * 32 / (2 * size.lanes())),
-            Numbers::Doubles => {
-                let exists = gpu.functions[Kernel::Power52 as usize][size.index()].is_some();
-                (exists && gpu.has_doubles).then_some(gpu.multiprocessors * THREADS as usize / 2)
-            }
+            Numbers::Doubles => gpu.functions[Kernel::Power52 as usize][size.index()]
+                .map(|_| gpu.multiprocessors * THREADS as usize / 2),
         }
     }
 
@@ -410,8 +415,8 @@ impl Device for Gpu {
             let places = batch.memories.map(|memory| gpu.place(memory));
             let of_job =
                 [0, 0, JOB_BYTES, size.bytes(), size.bytes(), size.bytes(), size.bytes(), 4];
-            let fits = |(place, bytes): (&(Address, usize), usize)| {
-                place.1 / bytes.max(1) >= batch.count as usize || bytes == 0
+            let fits = |((_, len), bytes): (&(Address, usize), usize)| {
+                *len >= bytes * batch.count as usize
             };
             assert!(batch.count > 0 && places.iter().zip(of_job).all(fits), "memory for all jobs");
             let memories = places.map(|(address, _)| address);

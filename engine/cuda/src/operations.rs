@@ -56,9 +56,8 @@ struct OfSize {
     size: Size,
     keys: Keys,
     memories: [Memory; 8],
-    /// The numbers that were chosen, and how many operations fill the device.
+    /// The numbers that were chosen, and the times of each that was measured.
     numbers: Numbers,
-    fill: usize,
     times: Vec<(Numbers, Duration)>,
 }
 
@@ -119,9 +118,9 @@ impl Operations {
     /// see [`prepare`](Self::prepare).
     #[must_use]
     pub fn width(&self, size: Size) -> usize {
-        let chosen = self.of_size[size.index()].as_ref().map(|own| own.fill);
-        let fill = chosen.or_else(|| self.device.fill(size, Numbers::Words));
-        fill.unwrap_or(1).clamp(1, self.width_max)
+        let own = self.of_size[size.index()].as_ref();
+        let numbers = own.map_or(Numbers::Words, |own| own.numbers);
+        self.device.fill(size, numbers).unwrap_or(1).clamp(1, self.width_max)
     }
 
     /// Allocates the memory for a size of key and chooses the numbers. The first [`run`](Self::run) does
@@ -235,13 +234,12 @@ impl OfSize {
         width_max: usize,
         wanted: Option<Numbers>,
     ) -> Result<Self, Failure> {
-        let fills = Numbers::ALL.map(|numbers| (numbers, device.fill(size, numbers)));
-        let mut fills: Vec<(Numbers, usize)> =
-            fills.into_iter().filter_map(|(numbers, fill)| Some((numbers, fill?))).collect();
-        if fills.iter().any(|(numbers, _)| Some(*numbers) == wanted) {
-            fills.retain(|(numbers, _)| Some(*numbers) == wanted);
-        } else if wanted.is_some() {
-            fills.truncate(1);
+        let all = Numbers::ALL.into_iter();
+        let fills = all.filter_map(|numbers| Some((numbers, device.fill(size, numbers)?)));
+        let mut fills: Vec<(Numbers, usize)> = fills.collect();
+        if let Some(wanted) = wanted {
+            let at = fills.iter().position(|(numbers, _)| *numbers == wanted);
+            fills = vec![fills[at.unwrap_or_default()]];
         }
         let width = fills.iter().map(|(_, fill)| *fill).max().unwrap_or(1).clamp(1, width_max);
         let mut memories = [Memory(0); 8];
@@ -258,26 +256,24 @@ impl OfSize {
         for (memory, bytes) in memories.iter_mut().zip(bytes) {
             *memory = device.allocate(width * bytes)?;
         }
-        let (numbers, fill) = fills[0];
         let keys = Keys::new(width);
-        let mut own = Self { size, keys, memories, numbers, fill, times: Vec::new() };
+        let mut own = Self { size, keys, memories, numbers: fills[0].0, times: Vec::new() };
         if fills.len() > 1 {
             own.times = fills.iter().map(|(numbers, _)| (*numbers, Duration::MAX)).collect();
-            // In turn, since the clock of an idle device rises slowly.
-            for (i, (numbers, fill)) in fills.iter().enumerate().cycle().take(3 * fills.len()) {
-                let count = fill.min(&width);
-                let time = own.measure(device, *numbers, *count)?;
-                let time = time / u32::try_from(*count).unwrap_or(u32::MAX);
+            // In turn, since the clock of an idle device rises slowly, and the first launch of a kernel
+            // may load it.
+            for (i, (numbers, fill)) in fills.into_iter().enumerate().cycle().take(6) {
+                let time = own.measure(device, numbers, fill.min(width))?;
                 own.times[i].1 = time.min(own.times[i].1);
             }
-            let fastest = (0..fills.len()).min_by_key(|i| own.times[*i].1);
-            (own.numbers, own.fill) = fills[fastest.unwrap_or_default()];
+            let fastest = own.times.iter().min_by_key(|(_, time)| *time);
+            own.numbers = fastest.expect("two were measured").0;
         }
         Ok(own)
     }
 
-    /// Returns the time of an exponentiation of zeros, with a key of zeros. It does not depend on
-    /// values.
+    /// Returns the time of an operation's exponentiations in a batch. Numbers and keys are zeros: the
+    /// time does not depend on values.
     fn measure(
         &self,
         device: &mut dyn Device,
@@ -285,14 +281,11 @@ impl OfSize {
         count: usize,
     ) -> Result<Duration, Failure> {
         let batch = self.batch(count, PRIVATE);
-        // The first one may load the kernel.
-        for _ in 0..2 {
-            device.mark(Mark::Begin)?;
-            device.launch(power(numbers), self.size, &batch)?;
-            device.mark(Mark::Executed)?;
-        }
+        device.mark(Mark::Begin)?;
+        device.launch(power(numbers), self.size, &batch)?;
+        device.mark(Mark::Executed)?;
         device.read(self.memories[STATUS], 0, &mut [0; 4], MEASURE_LIMIT)?;
-        device.between(Mark::Begin, Mark::Executed)
+        Ok(device.between(Mark::Begin, Mark::Executed)? / batch.count)
     }
 
     fn batch(&self, count: usize, exponent: u32) -> Batch {

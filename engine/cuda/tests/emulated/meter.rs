@@ -22,7 +22,7 @@ impl EmulatedMeter {
         Self(path)
     }
 
-    fn library(&self) -> Library {
+    fn open(&self) -> Library {
         // SAFETY: the library has no initialisers with requirements.
         unsafe { Library::new(&self.0) }.unwrap()
     }
@@ -41,7 +41,7 @@ const READING: [c_int; 4] = [4, 5, 6, 7];
 #[test]
 fn figures_are_read_and_a_failing_call_has_none() {
     let emulated = EmulatedMeter::new("whole", &[]);
-    let library = emulated.library();
+    let library = emulated.open();
     // SAFETY: these are the types of the functions.
     let set = unsafe { library.get::<extern "C" fn(c_int, c_uint)>("emulate_meter") }.unwrap();
     // SAFETY: as above.

@@ -79,7 +79,7 @@ impl Warp<'_> {
                 self.step(&mut state, instruction, active);
             }
         }
-        // What was wiped has no mark.
+        // Wiped words have no mark.
         assert!(!state.shared.secret.contains(&true), "a secret remains in shared memory");
     }
 
