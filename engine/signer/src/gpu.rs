@@ -73,8 +73,7 @@ pub struct GpuCounts {
     pub operations: u64,
     /// Failures of the GPU; after the first one it is not used again.
     pub failures: u64,
-    /// Results that passed the check on the GPU but not that on the processor. None has left the
-    /// signer.
+    /// Results that failed the check on the GPU or that on the processor. None has left the signer.
     pub wrong_results: u64,
 }
 

@@ -30,7 +30,7 @@ enum Fault {
     Wrong,
 }
 
-/// What a test does to a device.
+/// The faults that a test gives a device.
 struct Control {
     /// Kernels wait for this lock.
     fault: Mutex<Fault>,
