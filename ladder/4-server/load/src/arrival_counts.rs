@@ -1,14 +1,18 @@
 //! Counts of the arrivals of an open loop.
 
+use serde::{Deserialize, Serialize};
+
 use crate::arrivals::{Arrivals, Pattern};
 use crate::counts::share;
 use crate::finding::{Finding, Findings};
+use crate::limits::Limits;
 use crate::plan::Plan;
 
 /// Arrivals of an open loop. Each arrival began or was dropped. The number of arrivals that began
 /// is [`Counts::attempts`](crate::Counts::attempts) minus
 /// [`Counts::retries`](crate::Counts::retries).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ArrivalCounts {
     /// Arrivals.
     pub arrivals: u64,
@@ -48,21 +52,25 @@ impl ArrivalCounts {
         self.outside_queued += outside_queued;
     }
 
-    /// Compares the arrivals with the plan. Pattern and seed determine the exact number of
-    /// arrivals. The number of arrivals that began is compared with this exact number, not with the
-    /// number that the mean rate gives.
-    pub(crate) fn judge(&self, plan: &Plan, findings: &mut Findings) {
+    /// Compares the arrivals that began with those that were due.
+    pub(crate) fn judge(&self, limits: &Limits, findings: &mut Findings) {
         let Self { arrivals, late, dropped, outside, outside_queued: queued, .. } = *self;
         let Findings { reasons, doubts } = findings;
-        if share(dropped, arrivals) > plan.limits.errors {
+        if share(dropped, arrivals) > limits.errors {
             reasons.push(Finding::Dropped { dropped, arrivals });
         }
-        if share(outside, arrivals) > plan.limits.outside {
+        if share(outside, arrivals) > limits.outside {
             reasons.push(Finding::OfferedOffPlan { outside, queued, arrivals });
         }
         if share(late, arrivals) > LATE_DOUBT {
             doubts.push(Finding::LateStarts { late, arrivals });
         }
+    }
+
+    /// Compares the arrivals of the whole plan with its mean rate. Pattern and seed determine the
+    /// exact number of arrivals, which [`judge`](Self::judge) compares with those that began.
+    pub(crate) fn judge_drawn(&self, plan: &Plan) -> Option<Finding> {
+        let arrivals = self.arrivals;
         if let Arrivals::Open { pattern, .. } = &plan.arrivals
             && !matches!(pattern, Pattern::Trace(_))
             && plan.transactions.is_none()
@@ -71,10 +79,10 @@ impl ArrivalCounts {
             let (arrivals_mean, drawn) =
                 (pattern.per_s() * plan.sustain_ms as f64 / 1e3, arrivals as f64);
             // with equal gaps, there may be one arrival more or less
-            if (drawn - arrivals_mean).abs() > 1.0 + DRAWN_DOUBT * arrivals_mean {
-                doubts.push(Finding::DrawnOffRate { arrivals, arrivals_mean });
-            }
+            let is_off = (drawn - arrivals_mean).abs() > 1.0 + DRAWN_DOUBT * arrivals_mean;
+            return is_off.then_some(Finding::DrawnOffRate { arrivals, arrivals_mean });
         }
+        None
     }
 }
 
@@ -88,7 +96,7 @@ mod tests {
     use crate::offer::Protocol;
     use crate::schedule::Schedule;
     use crate::sequence::Sequence;
-    use crate::tally::Tally;
+    use crate::tally::Recorder;
     use crate::trace::Recorded;
 
     const PER_S: f64 = 200.0;
@@ -133,7 +141,7 @@ mod tests {
         let schedule = Schedule::new(&plan, Instant::now());
         let mut generator = Generator::new(&plan, 0);
         generator.begin(&schedule);
-        let mut tally = Tally::new(&schedule, true, false);
+        let mut recorder = Recorder::new(&schedule, true, false);
         let end_ms = plan.warm_up_ms + plan.sustain_ms;
         let mut held = None;
         for now_ms in (0..=end_ms).step_by(5) {
@@ -149,7 +157,7 @@ mod tests {
                 generator.ended(place, now);
             }
             while let Some(Next::Begins { place, task, queued }) = generator.next(due) {
-                tally.began(task, queued, now);
+                recorder.began(task, queued, now);
                 if taken.contains(&now_ms) {
                     held = Some(place);
                 } else {
@@ -158,7 +166,8 @@ mod tests {
             }
         }
         let mut findings = Findings::default();
-        tally.arrivals.judge(&plan, &mut findings);
+        recorder.tally.arrivals.judge(&plan.limits, &mut findings);
+        findings.doubts.extend(recorder.tally.arrivals.judge_drawn(&plan));
         findings
     }
 

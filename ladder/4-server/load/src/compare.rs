@@ -6,8 +6,9 @@ use tollgate_record::Estimate;
 use crate::error::Error;
 use crate::outcome::Outcome;
 use crate::plan::Plan;
-use crate::run::{Server, run};
+use crate::run::run;
 use crate::schedule::Stage;
+use crate::server::Server;
 use crate::verdict::Verdict;
 
 /// The outcomes of several servers, by server and round.

@@ -3,6 +3,8 @@
 use core::fmt;
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use crate::phase::{Cause, Failure, Phase};
 
 /// Maximum number of distinct failures; a hostile server can cause many.
@@ -10,7 +12,8 @@ const KINDS_MAX: usize = 64;
 
 /// Events in a window of time. Every attempt ends as a transaction, a failure or a timeout, or is
 /// still in flight. If closing fails, the attempt counts as a transaction and also as a failure.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Counts {
     /// Connections begun.
     pub attempts: u64,
@@ -36,6 +39,7 @@ pub struct Counts {
     /// The number of body bytes received, also in failed transactions.
     pub body_bytes: u64,
     /// Failures by phase and cause.
+    #[serde(with = "pairs")]
     pub failures: BTreeMap<Failure, u64>,
     /// Connections that the client closed after its timeout, by phase.
     pub timed_out: BTreeMap<Phase, u64>,
@@ -69,6 +73,12 @@ impl Counts {
         for (&phase, count) in &other.timed_out {
             *self.timed_out.entry(phase).or_default() += count;
         }
+    }
+
+    /// Returns whether another process can have counted this: there are not too many kinds of
+    /// failures, and retries are attempts.
+    pub(crate) fn is_plausible(&self) -> bool {
+        self.failures.len() <= KINDS_MAX + 1 && self.retries <= self.attempts
     }
 
     /// Returns all failures.
@@ -118,7 +128,8 @@ impl Counts {
 }
 
 /// Counts of the sessions that the plan resumes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Resumptions {
     /// Connections that offered a session.
     pub offered: u64,
@@ -155,6 +166,28 @@ impl Resumptions {
         self.refused += other.refused;
         self.starved += other.starved;
         self.early_data += other.early_data;
+    }
+}
+
+/// A map as a list of pairs: keys of JSON objects are text.
+mod pairs {
+    use std::collections::BTreeMap;
+
+    use serde::{Deserialize as _, Deserializer, Serializer};
+
+    use crate::phase::Failure;
+
+    pub(super) fn serialize<S: Serializer>(
+        map: &BTreeMap<Failure, u64>,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        to.collect_seq(map)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<BTreeMap<Failure, u64>, D::Error> {
+        Vec::deserialize(from).map(|pairs: Vec<(Failure, u64)>| pairs.into_iter().collect())
     }
 }
 

@@ -9,6 +9,7 @@ use std::time::Instant;
 use rustix::param::clock_ticks_per_second;
 use rustix::thread::{CpuSet, sched_setaffinity};
 use rustix::time::{ClockId, Timespec, clock_gettime};
+use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 use crate::plan::Plan;
@@ -180,7 +181,8 @@ impl UsageReading {
 }
 
 /// CPU time of the client's threads in the sustained part.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ClientCpu {
     /// CPU seconds per second, over all threads.
     pub cores: f64,
@@ -205,10 +207,22 @@ impl ClientCpu {
         })
         .filter(|cpu| cpu.cores.is_finite())
     }
+
+    /// Sums over the processes of a run.
+    pub(crate) fn sum(all: &[Self]) -> Option<Self> {
+        all.iter().copied().reduce(|sum, more| Self {
+            cores: sum.cores + more.cores,
+            busiest_share: sum.busiest_share.max(more.busiest_share),
+            longest_wait_share: [sum, more]
+                .iter()
+                .filter_map(|cpu| cpu.longest_wait_share)
+                .reduce(f64::max),
+        })
+    }
 }
 
-/// Pins the calling thread, and processes that it starts, to its core of the plan. Does nothing if
-/// the plan has no cores.
+/// Pins the calling thread, and processes that it starts, to its core of the plan. `thread` is its
+/// number in this process. Does nothing if the plan has no cores.
 ///
 /// # Errors
 ///

@@ -13,6 +13,7 @@ messages! {
     /// The reason why there was no run, in one line that says what to do.
     #[derive(Debug)]
     Error {
+        Agent { agent: String, why: String } => "{agent}: {why}";
         Client(error: tollgate_tls_client::Error) => "the client's settings are invalid: {error}";
         Consent { address: SocketAddr, why: Refusal } => "{address} gets no load: {why}";
         ConsentEnds { address: SocketAddr, until: String } =>

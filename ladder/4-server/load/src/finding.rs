@@ -1,18 +1,27 @@
 //! Findings: objections to a run.
 
+use core::mem::discriminant;
 use core::time::Duration;
 
 use crate::messages::messages;
 use crate::phase::Failure;
 
 /// The findings of a run: those that make it invalid, and those that make it doubtful.
-#[derive(Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Findings {
     pub(crate) reasons: Vec<Finding>,
     pub(crate) doubts: Vec<Finding>,
 }
 
 impl Findings {
+    /// Adds the findings about the part of an agent.
+    pub(crate) fn add_of(&mut self, agent: &str, part: Self) {
+        let named =
+            |finding| Finding::OfAgent { agent: agent.to_owned(), finding: Box::new(finding) };
+        self.reasons.extend(part.reasons.into_iter().map(named));
+        self.doubts.extend(part.doubts.into_iter().map(named));
+    }
+
     /// Adds a finding if its value exceeds a limit: as a reason above `max`, otherwise as a doubt.
     pub(crate) fn above(&mut self, (max, doubt): (f64, f64), value: f64, finding: Finding) {
         if value > max {
@@ -23,11 +32,38 @@ impl Findings {
     }
 }
 
+impl Finding {
+    /// Returns whether two findings have the same kind, and are about the same agent.
+    #[must_use]
+    pub fn is_like(&self, other: &Self) -> bool {
+        match (self, other) {
+            (
+                Self::OfAgent { agent, finding },
+                Self::OfAgent { agent: other_agent, finding: other },
+            ) => agent == other_agent && finding.is_like(other),
+            (Self::AgentLost { agent, .. }, Self::AgentLost { agent: other, .. }) => agent == other,
+            _ => discriminant(self) == discriminant(other),
+        }
+    }
+
+    /// Returns the finding itself, if it is one about the part of an agent.
+    #[must_use]
+    pub fn cause(&self) -> &Self {
+        match self {
+            Self::OfAgent { finding, .. } => finding,
+            other => other,
+        }
+    }
+}
+
 messages! {
     /// An objection to a run; its text says what to do. Shares are in [0, 1]. The share of `Drift`
     /// is the change from the first bin to the last, relative to the mean.
     #[derive(Clone, Debug, PartialEq)]
     Finding {
+        AgentLost { agent: String, after: Duration, why: String } =>
+            "{agent} was lost after {:.1} s, and with it its share of the plan: {why}",
+            after.as_secs_f64();
         BrokenOff { after: Duration } =>
             "it was stopped after {:.1} s: let it run to its end", after.as_secs_f64();
         ClientBusy { share: f64 } =>
@@ -67,6 +103,7 @@ messages! {
         Nothing =>
             "no transaction was completed in the measured part: measure longer, or look at the \
              server";
+        OfAgent { agent: String, finding: Box<Finding> } => "{agent}: {finding}";
         OfferedOffPlan { outside: u64, queued: u64, arrivals: u64 } =>
             "{outside} arrivals began late, on the wrong side of a boundary of the measured part, \
              which has {arrivals}: {}",

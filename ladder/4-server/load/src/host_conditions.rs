@@ -4,6 +4,7 @@ use core::time::Duration;
 use std::fs;
 
 use rustix::time::ClockId;
+use serde::{Deserialize, Serialize};
 
 use crate::arrivals::Arrivals;
 use crate::counts::share;
@@ -43,7 +44,8 @@ pub(crate) struct Reading {
 }
 
 /// Conditions of the host during a run.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct HostConditions {
     /// Largest disagreement of the clocks about the duration of the run, as a share of the
     /// duration. Causes: the time was set, the machine was suspended, or NTP adjusts the clock.
@@ -132,6 +134,19 @@ fn counter(text: &str, group: &str, name: &str) -> Option<u64> {
 }
 
 impl HostConditions {
+    /// Returns the conditions of all machines of a run: the largest drift, the sums of the counts,
+    /// and the ports of the machine with the most sockets in `TIME_WAIT`.
+    pub(crate) fn sum(all: impl Iterator<Item = Self>) -> Self {
+        let sum = all.reduce(|sum, more| Self {
+            clock_drift: sum.clock_drift.max(more.clock_drift),
+            segments: sum.segments.zip(more.segments).map(|(one, other)| one.saturating_add(other)),
+            retransmits: sum.retransmits.saturating_add(more.retransmits),
+            listen_drops: sum.listen_drops.saturating_add(more.listen_drops),
+            ports: if more.ports.waiting > sum.ports.waiting { more.ports } else { sum.ports },
+        });
+        sum.unwrap_or_default()
+    }
+
     /// Adds findings about a run with this number of connections.
     pub(crate) fn judge(&self, attempts: u64, limits: &Limits, findings: &mut Findings) {
         let drift = self.clock_drift;

@@ -61,12 +61,14 @@ impl Response {
 
     /// Returns the length of the head at the beginning of `bytes`, once it is complete.
     fn parse(&mut self, bytes: &[u8]) -> Result<Option<usize>, Cause> {
-        let Some(head) = Head::read(bytes).map_err(Cause::Response)? else { return Ok(None) };
+        let Some(head) = Head::read(bytes).map_err(|what| Cause::Response(what.into()))? else {
+            return Ok(None);
+        };
         if head.status != 200 {
             return Err(Cause::Status(head.status));
         }
         if head.is_chunked {
-            return Err(Cause::Response("the body is chunked: request a plain file"));
+            return Err(Cause::Response("the body is chunked: request a plain file".into()));
         }
         if let Some(found_bytes) = head.length.filter(|&length| length != self.expected_bytes) {
             return Err(Cause::WrongLength { found_bytes });

@@ -3,15 +3,17 @@
 use core::time::Duration;
 
 use base64ct::{Base64, Encoding as _};
-use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Deserializer, Serializer as _, V2DeflateSerializer};
+use hdrhistogram::{Counter, Histogram};
+use serde::{Deserialize, Serialize};
 
 /// A histogram of times from 1 µs to 100 s with three significant digits. It takes about 160 kB.
 ///
 /// The range is constant, so histograms of threads add up exactly. A value below the range counts
 /// as the lowest value in the range. Values above the range are counted separately. No value is
 /// dropped.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(into = "Stored", try_from = "Stored")]
 pub struct Latency {
     times: Histogram<u64>,
     above: u64,
@@ -97,24 +99,16 @@ impl Latency {
     /// Never: writing to memory does not fail.
     #[must_use]
     pub fn to_base64(&self) -> String {
-        let mut bytes = Vec::new();
-        V2DeflateSerializer::new()
-            .serialize(&self.times, &mut bytes)
-            .expect("writing to memory does not fail, and counts are below 2^63");
-        Base64::encode_string(&bytes)
+        encoded(&self.times)
     }
 
     /// Reads what [`to_base64`](Self::to_base64) wrote, with the number of times above the range.
     /// `None` if it is not such a histogram.
     #[must_use]
     pub fn from_base64(text: &str, above: u64) -> Option<Self> {
-        let bytes = Base64::decode_vec(text).ok()?;
-        let times: Histogram<u64> = Deserializer::new().deserialize(&mut bytes.as_slice()).ok()?;
-        let is_ours = times.low() == Self::LOW_NS
-            && times.high() == Self::HIGH_NS
-            && times.sigfig() == Self::DIGITS;
+        let times: Histogram<u64> = decoded(text, Self::DIGITS)?;
         let is_counted = times.len().checked_add(above).is_some();
-        (is_ours && is_counted).then_some(Self { times, above })
+        is_counted.then_some(Self { times, above })
     }
 
     /// Returns the underlying histogram; its values are in nanoseconds.
@@ -122,6 +116,47 @@ impl Latency {
     pub const fn histogram(&self) -> &Histogram<u64> {
         &self.times
     }
+}
+
+/// The JSON of a [`Latency`].
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Stored {
+    histogram: String,
+    above: u64,
+}
+
+impl From<Latency> for Stored {
+    fn from(latency: Latency) -> Self {
+        Self { histogram: latency.to_base64(), above: latency.above }
+    }
+}
+
+impl TryFrom<Stored> for Latency {
+    type Error = &'static str;
+
+    fn try_from(Stored { histogram, above }: Stored) -> Result<Self, Self::Error> {
+        Self::from_base64(&histogram, above).ok_or("not a histogram with the range of this program")
+    }
+}
+
+/// Returns a histogram in `HdrHistogram`'s format V2 with DEFLATE, in base64.
+pub(crate) fn encoded<T: Counter>(times: &Histogram<T>) -> String {
+    let mut bytes = Vec::new();
+    V2DeflateSerializer::new()
+        .serialize(times, &mut bytes)
+        .expect("writing to memory does not fail, and counts are below 2^63");
+    Base64::encode_string(&bytes)
+}
+
+/// Reads what [`encoded`] wrote: a histogram with the range of [`Latency`] and these digits.
+pub(crate) fn decoded<T: Counter>(text: &str, digits: u8) -> Option<Histogram<T>> {
+    let bytes = Base64::decode_vec(text).ok()?;
+    let times: Histogram<T> = Deserializer::new().deserialize(&mut bytes.as_slice()).ok()?;
+    let is_ours = times.low() == Latency::LOW_NS
+        && times.high() == Latency::HIGH_NS
+        && times.sigfig() == digits;
+    is_ours.then_some(times)
 }
 
 #[cfg(test)]

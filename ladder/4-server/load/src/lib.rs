@@ -19,6 +19,8 @@
 //! * Threads of an open loop share no queue. Pattern and seed determine all arrivals, and a thread
 //!   takes each arrival whose number modulo the number of threads is the thread's own number. All
 //!   threads use the same start.
+//! * Several processes can run a plan together ([`Agents`]): each runs a [`Segment`], some of the
+//!   threads, and the results of all segments add up exactly ([`Part`]).
 //! * A transaction is one connection: a full or resumed handshake ([`Resume`]), one or several
 //!   `GET` requests, and the whole bodies, which may have several [`Sizes`]. A plain transaction
 //!   has no TLS. A transaction counts when it is complete *and* the server has confirmed the
@@ -66,6 +68,7 @@
 #![forbid(unsafe_code)]
 
 mod access_log;
+mod agents;
 mod alarm;
 mod arrival_counts;
 mod arrivals;
@@ -89,12 +92,14 @@ mod latency;
 mod latency_log;
 mod limits;
 mod live;
+mod load;
 mod messages;
 mod objective;
 mod offer;
 mod open_loop;
 mod operations;
 mod outcome;
+mod part;
 mod phase;
 mod plan;
 mod ports;
@@ -108,8 +113,10 @@ mod run;
 mod schedule;
 mod search;
 mod seeded;
+mod segment;
 mod sequence;
 mod series;
+mod server;
 mod sizes;
 mod socket;
 mod steady;
@@ -117,6 +124,7 @@ mod store;
 mod tally;
 mod target;
 mod task;
+mod threads;
 mod timeline;
 mod times;
 mod tls;
@@ -136,6 +144,7 @@ mod worker;
 extern crate self as tollgate_load;
 
 pub use access_log::AccessLog;
+pub use agents::{AgentPart, Agents};
 pub use arrival_counts::ArrivalCounts;
 pub use arrivals::{Arrivals, Pattern, Think};
 pub use bisection::StepResult;
@@ -158,6 +167,7 @@ pub use objective::{Objective, duration};
 pub use offer::{Offer, Protocol};
 pub use operations::{Operations, OperationsMeter};
 pub use outcome::Outcome;
+pub use part::{Part, run_part};
 pub use phase::{Cause, Failure, Phase};
 pub use plan::{Close, Exchange, Plan, Verify};
 pub use ports::Ports;
@@ -165,10 +175,12 @@ pub use records::{Context, Naming, records};
 pub use referee::{Referee, Seen};
 pub use request_form::RequestForm;
 pub use resumption::{Mechanism, Resume};
-pub use run::{Server, Witness, run, try_transaction};
+pub use run::{run, try_transaction};
 pub use schedule::Stage;
 pub use search::{Curve, Step, search};
+pub use segment::Segment;
 pub use series::Point;
+pub use server::{Server, Witness};
 pub use sizes::Sizes;
 pub use steady::Steady;
 pub use target::Target;

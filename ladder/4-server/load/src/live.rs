@@ -2,12 +2,15 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use serde::{Deserialize, Serialize};
+
 /// Counters of all runs of a server. Each thread of a run adds its new counts every 20 ms.
 #[derive(Debug, Default)]
 pub struct Live(Mutex<LiveCounts>);
 
 /// The values of [`Live`] at one moment. They never decrease.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct LiveCounts {
     /// Connections begun.
     pub attempts: u64,
@@ -28,7 +31,8 @@ pub struct LiveCounts {
 }
 
 /// Times from one clock, as [`Times`](crate::Times) defines them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct StepTimes {
     /// TCP connect.
     pub connect: Buckets,
@@ -57,7 +61,8 @@ const BUCKETS: usize = 17;
 
 /// A coarse histogram. Each bucket counts the times above the previous bucket's bound and up to its
 /// own bound.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Buckets {
     /// The number of times in each bucket of [`Self::BOUNDS_US`]. The last bucket counts the times
     /// above all bounds.
@@ -87,6 +92,12 @@ impl Buckets {
 }
 
 impl LiveCounts {
+    /// Adds the counts of another process.
+    pub fn add(&mut self, other: &Self) {
+        let mut other = *other;
+        self.each().zip(other.each()).for_each(|(own, more)| *own = own.saturating_add(*more));
+    }
+
     /// Iterates over the counters, and then over the buckets and the sum of each step's times.
     fn each(&mut self) -> impl Iterator<Item = &mut u64> {
         let Self {

@@ -1,7 +1,10 @@
 //! Phases of a transaction, and causes of failures.
 
 use core::fmt;
+use std::borrow::Cow;
 use std::io;
+
+use serde::{Deserialize, Serialize};
 
 use tollgate_tls_client::SessionPhase;
 
@@ -9,6 +12,8 @@ use crate::messages::{messages, words};
 
 words! {
     /// A phase of a transaction.
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
     Phase {
         /// The TCP connection.
         Connect = "connect",
@@ -42,7 +47,8 @@ impl From<SessionPhase> for Phase {
 
 messages! {
     /// The cause of a failure.
-    #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case", deny_unknown_fields)]
     Cause {
         Alert(number: u8) => "alert {}", tollgate_tls_client::AlertDescription(*number);
         Closed => "the server closed too early";
@@ -54,7 +60,7 @@ messages! {
         Other => "other errors";
         Refused => "connection refused";
         Reset => "connection reset";
-        Response(what: &'static str) => "not an HTTP/1 response: {what}";
+        Response(what: Cow<'static, str>) => "not an HTTP/1 response: {what}";
         Status(status: u16) => "HTTP status {status}";
         Violation(text: String) => "{text}";
         WrongLength { found_bytes: u64 } =>
@@ -76,7 +82,8 @@ impl Cause {
 }
 
 /// A failed transaction.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Failure {
     /// The phase.
     pub phase: Phase,

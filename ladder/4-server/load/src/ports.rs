@@ -3,8 +3,11 @@
 use core::fmt;
 use std::fs;
 
+use serde::{Deserialize, Serialize};
+
 /// Local ports; unknown values are `None`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Ports {
     /// Number of ephemeral ports (`ip_local_port_range`) for each pair of addresses.
     pub range: Option<u64>,

@@ -1,126 +1,29 @@
 //! One run: probe, load, collect, judge.
 
-use core::convert::Infallible;
-use core::fmt;
-use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
 use std::io;
-use std::sync::{Arc, mpsc};
-use std::thread;
 use std::time::Instant;
 
-use tollgate_record::Timestamp;
-
-use crate::cpu::{ClientCpu, CpuMeter, pin};
+use crate::agents::Agents;
+use crate::cpu::ClientCpu;
 use crate::error::Error;
 use crate::finding::{Finding, Findings};
-use crate::host_conditions::{HostConditions, Reading};
-use crate::live::Live;
-use crate::operations::{Operations, OperationsMeter};
+use crate::host_conditions::HostConditions;
+use crate::load::{Calls, Load, Readings, load_here, load_there};
+use crate::operations::Operations;
 use crate::outcome::Outcome;
+use crate::part::check;
 use crate::phase::{Cause, Failure};
 use crate::plan::Plan;
-use crate::ports::Ports;
-use crate::quota::Quota;
-use crate::referee::{Referee, settle};
+use crate::referee::settle;
 use crate::schedule::{Schedule, Stage};
+use crate::segment::Segment;
+use crate::server::Server;
 use crate::socket::reserve_descriptors;
 use crate::tally::Tally;
 use crate::target::{Target, Targets};
+use crate::threads::{Job, probe};
 use crate::verdict::{Evidence, Verdict};
-use crate::worker::{Report, Worker};
-
-/// A callback for the outcome of each run.
-pub type Witness<'a> = dyn FnMut(&Outcome) + 'a;
-
-/// A server under load.
-pub struct Server<'a> {
-    /// The server's name in comparisons and messages.
-    pub name: String,
-    /// The server's address.
-    pub target: Target,
-    /// The server's address for HTTP without TLS.
-    pub plain: Option<Target>,
-    /// The reader of the server's log. Without a referee a run is at best unconfirmed.
-    pub referee: Option<Box<dyn Referee + 'a>>,
-    /// The reader of the server's CPU time.
-    pub cpu: Option<Box<CpuMeter<'a>>>,
-    /// The reader of the operations of the server's engine. It is read together with the CPU time.
-    pub operations: Option<Box<OperationsMeter<'a>>>,
-    /// Live counters for its runs.
-    pub live: Option<Arc<Live>>,
-    /// Called after each run, also if it was stopped.
-    pub witness: Option<Box<Witness<'a>>>,
-}
-
-impl<'a> Server<'a> {
-    /// Creates a server with a name and an address, and nothing else.
-    pub fn new(name: impl Into<String>, target: Target) -> Self {
-        let name = name.into();
-        Self {
-            name,
-            target,
-            plain: None,
-            referee: None,
-            cpu: None,
-            operations: None,
-            live: None,
-            witness: None,
-        }
-    }
-
-    /// Sets the address for HTTP without TLS.
-    #[must_use]
-    pub fn with_plain(self, target: Target) -> Self {
-        Self { plain: Some(target), ..self }
-    }
-
-    /// Sets the reader of the server's log.
-    #[must_use]
-    pub fn with_referee(self, referee: impl Referee + 'a) -> Self {
-        Self { referee: Some(Box::new(referee)), ..self }
-    }
-
-    /// Sets the reader of the server's CPU time.
-    #[must_use]
-    pub fn with_cpu(self, cpu: impl FnMut() -> io::Result<Duration> + 'a) -> Self {
-        Self { cpu: Some(Box::new(cpu)), ..self }
-    }
-
-    /// Sets the reader of the operations of the server's engine.
-    #[must_use]
-    pub fn with_operations(self, operations: impl FnMut() -> Operations + 'a) -> Self {
-        Self { operations: Some(Box::new(operations)), ..self }
-    }
-
-    /// Sets the live counters.
-    #[must_use]
-    pub fn with_live(self, live: Arc<Live>) -> Self {
-        Self { live: Some(live), ..self }
-    }
-
-    /// Sets the callback for each run; it also gets stopped runs, for which [`run`] returns an
-    /// error.
-    #[must_use]
-    pub fn with_witness(self, witness: impl FnMut(&Outcome) + 'a) -> Self {
-        Self { witness: Some(Box::new(witness)), ..self }
-    }
-}
-
-impl fmt::Debug for Server<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Server")
-            .field("name", &self.name)
-            .field("target", &self.target)
-            .field("plain", &self.plain)
-            .field("referee", &self.referee.is_some())
-            .field("cpu", &self.cpu.is_some())
-            .finish_non_exhaustive()
-    }
-}
-
-/// Interval of calling `progress` and `stop`.
-const TICK: Duration = Duration::from_millis(50);
 
 /// A reading of the server's CPU time may be late by at most the sustained part divided by `LATE`.
 const LATE: u32 = 10;
@@ -140,39 +43,40 @@ pub fn run(
 ) -> Result<Outcome, Error> {
     plan.check()?;
     check_plain(plan, server)?;
-    [Some(&server.target), server.plain.as_ref()]
-        .into_iter()
-        .flatten()
-        .try_for_each(|target| target.lasts(plan))?;
-    let address = server.target.address();
-    if plan.source_addresses > 0 && !(address.is_ipv4() && address.ip().is_loopback()) {
-        return Err(Error::Plan("source_addresses need a target in 127.0.0.0/8"));
+    let mut agents = server.agents.take();
+    let outcome = run_checked(plan, server, &mut agents, Calls { stop, progress });
+    server.agents = agents;
+    outcome
+}
+
+fn run_checked(
+    plan: &Plan,
+    server: &mut Server<'_>,
+    agents: &mut Option<Box<dyn Agents + '_>>,
+    mut calls: Calls<'_>,
+) -> Result<Outcome, Error> {
+    let targets = Targets::of(&server.target, server.plain.as_ref());
+    match agents {
+        None => {
+            check(Job { plan, targets, segment: Segment::whole(plan), live: None })?;
+        }
+        // agents check themselves
+        Some(_) => targets.secure.lasts(plan)?,
     }
-    if let Some((needed, ports)) = Ports::now().short(plan) {
-        return Err(Error::PortsShort { needed, ports });
-    }
-    reserve_descriptors(plan)?;
-    progress(Stage::Initialise, 0.0);
+    (calls.progress)(Stage::Initialise, 0.0);
     if let Some(referee) = &mut server.referee {
         referee.mark().map_err(Error::Referee)?;
     }
     if let Some(meter) = &mut server.cpu {
         meter().map_err(Error::ServerCpu)?;
     }
-    let targets = Targets::of(&server.target, server.plain.as_ref());
-    let mut probes = Vec::new();
-    for (is_plain, is_asked) in [(false, plan.plain_share < 1.0), (true, plan.plain_share > 0.0)] {
-        if is_asked {
-            probes.push(probe(plan, targets, (is_plain, server.live.clone()), stop)?);
-        }
-    }
-    let reading = Reading::now();
-    let mut load = load(plan, server, stop, progress)?;
-    let host = reading.until_now();
-    probes.iter().for_each(|probe| load.tally.add(probe));
-    progress(Stage::Collect, 1.0);
-    let broken_off = load.broken_off;
-    let outcome = collect(plan, server, load, host, stop)?;
+    let load = match agents {
+        None => load_here(plan, server, &mut calls)?,
+        Some(agents) => load_there(plan, server, &mut **agents, &mut calls)?,
+    };
+    (calls.progress)(Stage::Collect, 1.0);
+    let broken_off = load.readings.broken_off;
+    let outcome = collect(plan, server, load, calls.stop)?;
     if let Some(witness) = &mut server.witness {
         witness(&outcome);
     }
@@ -207,203 +111,76 @@ pub fn try_transaction(
     server.target.lasts(plan)?;
     reserve_descriptors(plan)?;
     let targets = Targets::of(&server.target, None);
-    match probe(plan, targets, (false, None), stop) {
+    let job = Job { plan, targets, segment: Segment::whole(plan), live: None };
+    match probe(job, false, stop) {
         Ok(_) => Ok(None),
         Err(Error::Probe { failure, .. }) if failure.cause != Cause::Refused => Ok(Some(failure)),
         Err(error) => Err(error),
     }
 }
 
-/// Runs one transaction alone.
-pub(crate) fn probe(
-    plan: &Plan,
-    targets: Targets<'_>,
-    (is_plain, live): (bool, Option<Arc<Live>>),
-    stop: &dyn Fn() -> bool,
-) -> Result<Tally, Error> {
-    let schedule = Schedule::probe(plan, Instant::now());
-    let quota = Arc::new(Quota::new(Some(1)));
-    let worker = Worker::new(&plan.of_one(is_plain), targets, 0)?.publishing(live).limited(quota);
-    let flag = &AtomicBool::new(false);
-    let report = thread::scope(|scope| {
-        let thread = spawn(scope, move || worker.run(&schedule, flag))?;
-        while !thread.is_finished() {
-            if stop() {
-                flag.store(true, Ordering::Relaxed);
-            }
-            thread::sleep(TICK / 50);
-        }
-        join(thread)
-    })?;
-    if report.tally.abandoned > 0 {
-        return Err(Error::Stopped);
-    }
-    match report.tally.whole.failures.keys().next() {
-        Some(failure) => {
-            let target = if is_plain { targets.plain } else { targets.secure };
-            Err(Error::Probe { address: target.address(), failure: failure.clone() })
-        }
-        None => Ok(report.tally),
-    }
-}
-
-/// The results of the stages under load.
-struct Load {
-    tally: Tally,
-    reports: Vec<Report>,
-    schedule: Schedule,
-    /// Readings of the server's CPU time at both ends of the sustained part.
-    server_cpu: Vec<(Instant, io::Result<Duration>)>,
-    /// Readings of its operations at the same times.
-    operations: Vec<Operations>,
-    began_at: Timestamp,
-    /// The time when the run was stopped, if it was.
-    broken_off: Option<Instant>,
-}
-
-fn load(
-    plan: &Plan,
-    server: &mut Server<'_>,
-    stop: &dyn Fn() -> bool,
-    progress: &mut dyn FnMut(Stage, f64),
-) -> Result<Load, Error> {
-    let flag = &AtomicBool::new(false);
-    let targets = Targets::of(&server.target, server.plain.as_ref());
-    let mut broken_off = None;
-    let live = &server.live;
-    let quota = &Arc::new(Quota::new(plan.transactions));
-    let (mut server_cpu, mut operations) = (Vec::new(), Vec::new());
-    let (times, began_at, reports) = thread::scope(|scope| {
-        let (tell_ready, ready) = mpsc::channel();
-        let (mut starts, mut threads) = (Vec::new(), Vec::new());
-        for thread in 0..plan.threads {
-            let (start, started) = mpsc::channel();
-            let tell_ready = tell_ready.clone();
-            let work = move || {
-                let worker = pin(plan, thread)
-                    .and_then(|()| Worker::new(plan, targets, thread))
-                    .map(|worker| worker.publishing(live.clone()).limited(Arc::clone(quota)))
-                    .inspect_err(|_| flag.store(true, Ordering::Relaxed));
-                drop(tell_ready); // closing the channel signals that the thread is ready
-                match started.recv() {
-                    Ok(schedule) => worker?.run(&schedule, flag),
-                    Err(mpsc::RecvError) => Err(Error::Stopped),
-                }
-            };
-            // if a thread cannot be started, earlier ones get no schedule and end
-            threads.push(spawn(scope, work)?);
-            starts.push(start);
-        }
-        drop(tell_ready);
-        let Err(mpsc::RecvError) = ready.recv() as Result<Infallible, _>;
-        let times = Schedule::new(plan, Instant::now());
-        let began_at = Timestamp::now();
-        for start in starts {
-            let _ = start.send(times); // join reports a panicked thread
-        }
-        let marks = [times.sustain_start, times.sustain_end];
-        loop {
-            // checked before the clock is read: the threads had finished before `now`
-            let finished = threads.iter().all(thread::ScopedJoinHandle::is_finished);
-            let now = Instant::now();
-            if let Some(meter) = &mut server.cpu
-                && marks.get(server_cpu.len()).is_some_and(|&mark| now >= mark || finished)
-            {
-                let cpu = meter();
-                server_cpu.push((Instant::now(), cpu));
-                operations.extend(server.operations.as_mut().map(|meter| meter()));
-            }
-            if finished {
-                break;
-            }
-            if stop() {
-                broken_off = broken_off.or(Some(now));
-                flag.store(true, Ordering::Relaxed);
-            }
-            let whole = times.sustain_end - times.start;
-            let done = (now - times.start).div_duration_f64(whole).min(1.0).max(quota.begun());
-            progress(times.stage(now), done);
-            let next = marks.into_iter().filter(|&mark| mark > now).min();
-            // threads end soon after the sustained part: check more often then
-            let next = next.filter(|_| !quota.is_spent());
-            let until = next.map_or(TICK / 10, |next| next - now);
-            thread::sleep(until.min(TICK));
-        }
-        let reports = threads.into_iter().map(join).collect::<Result<Vec<Report>, Error>>()?;
-        Ok::<_, Error>((times, began_at, reports))
-    })?;
-    let mut tally = Tally::new(&times, plan.arrivals.is_open(), plan.resume.is_some());
-    reports.iter().for_each(|report| tally.add(&report.tally));
-    let schedule = if plan.transactions.is_none() {
-        times
-    } else {
-        let last = reports.iter().map(|report| report.ended_at).max();
-        let ended = times.ended(last.filter(|_| quota.is_spent()).unwrap_or(times.sustain_end));
-        tally.end_bins(&ended);
-        if let Some((at, _)) = server_cpu.get_mut(1).filter(|_| quota.is_spent()) {
-            *at = (*at).min(ended.sustain_end); // the server had nothing to do after that
-        }
-        ended
-    };
-    Ok(Load { tally, reports, schedule, server_cpu, operations, began_at, broken_off })
-}
-
-fn spawn<'scope, T: Send + 'scope>(
-    scope: &'scope thread::Scope<'scope, '_>,
-    work: impl FnOnce() -> T + Send + 'scope,
-) -> Result<thread::ScopedJoinHandle<'scope, T>, Error> {
-    let what = "start a thread";
-    thread::Builder::new().spawn_scoped(scope, work).map_err(|error| Error::Io { what, error })
-}
-
-fn join<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
-    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-}
-
 fn collect(
     plan: &Plan,
     server: &mut Server<'_>,
     load: Load,
-    host: HostConditions,
     stop: &dyn Fn() -> bool,
 ) -> Result<Outcome, Error> {
-    let Load { tally, reports, schedule, server_cpu, operations, began_at, broken_off } = load;
-    let server_gone = reports.iter().find_map(|report| report.server_gone.clone());
+    let Load { parts, lost, schedule, readings, began_at } = load;
+    let Readings { server_cpu, operations, broken_off } = readings;
+    let mut of_parts = Findings::default();
+    for (agent, segment, part) in &parts {
+        let mut findings = Findings::default();
+        part.judge(&segment.size(plan), &mut findings);
+        match agent {
+            None => of_parts = findings,
+            Some(agent) => of_parts.add_of(agent, findings),
+        }
+    }
+    let is_server_gone = parts.iter().any(|(_, _, part)| part.server_gone.is_some());
+    let client_cpus: Option<Vec<_>> = parts.iter().map(|(_, _, part)| part.client_cpu).collect();
+    let client_cpu = client_cpus.and_then(|all| ClientCpu::sum(&all));
+    let host = HostConditions::sum(parts.iter().map(|(_, _, part)| part.host));
+    let tallies = parts.into_iter().map(|(_, _, part)| part.tally);
+    let tally = tallies.reduce(|mut sum, tally| {
+        sum.add(&tally);
+        sum
+    });
+    let tally = tally.unwrap_or_else(|| Tally::new(&schedule, plan.resume.is_some()));
     // a server that is gone writes nothing more
-    let client_timeout = if server_gone.is_some() { Duration::ZERO } else { plan.phase_max() };
+    let client_timeout = if is_server_gone { Duration::ZERO } else { plan.phase_max() };
     let seen = match server.referee.as_deref_mut() {
         None => None,
-        // connections dropped in flight cannot be compared
-        Some(_) if broken_off.is_some() => None,
+        // connections dropped in flight, and those of lost agents, cannot be compared
+        Some(_) if broken_off.is_some() || !lost.is_empty() => None,
         Some(referee) => match settle(referee, &tally.whole, client_timeout, stop) {
             Ok(Some(seen)) => Some(Ok(seen)),
             Ok(None) => return Err(Error::Stopped),
             Err(error) => Some(Err(error.to_string())),
         },
     };
-    let usages: Vec<_> = reports.iter().map(|report| report.cpu).collect();
     let server_cpu_lost =
         server_cpu.iter().find_map(|(_, cpu)| cpu.as_ref().err().map(ToString::to_string));
     let server_cores = server_cores(&schedule, &server_cpu);
     let evidence = Evidence {
         plan: plan.clone(),
         tally,
-        server_gone,
-        client_cpu: ClientCpu::of(&usages),
+        of_parts,
+        is_server_gone,
         server_cpu_lost,
         server_cpu_late: server.cpu.is_some() && server_cores.is_none(),
-        host,
         seen,
     };
+    // a run that was stopped, or has only some of its parts, has only these findings
+    let only = |reasons| (Verdict::Invalid, Findings { reasons, doubts: Vec::new() });
     let (verdict, Findings { reasons, doubts }) = match broken_off {
-        // a stopped run has only this finding
         Some(at) => {
-            let reasons = vec![Finding::BrokenOff { after: at - schedule.start }];
-            (Verdict::Invalid, Findings { reasons, doubts: Vec::new() })
+            let after = at.saturating_duration_since(schedule.start);
+            only(vec![Finding::BrokenOff { after }])
         }
+        None if !lost.is_empty() => only(lost),
         None => evidence.judge(),
     };
-    let Evidence { plan, tally, client_cpu, host, seen, .. } = evidence;
+    let Evidence { plan, tally, seen, .. } = evidence;
     let mut timeline = tally.timeline;
     timeline.sort_unstable();
     let ended_at = broken_off.or(plan.transactions.map(|_| schedule.sustain_end));

@@ -9,7 +9,8 @@ use crate::finding::Finding;
 use crate::objective::Objective;
 use crate::outcome::Outcome;
 use crate::plan::Plan;
-use crate::run::{Server, run};
+use crate::run::run;
+use crate::server::Server;
 use crate::verdict::Verdict;
 
 /// A rate of the search.

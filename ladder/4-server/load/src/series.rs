@@ -4,6 +4,7 @@ use core::time::Duration;
 use std::time::Instant;
 
 use hdrhistogram::Histogram;
+use serde::{Deserialize, Serialize};
 
 use crate::latency::Latency;
 use crate::schedule::{Schedule, Stage};
@@ -11,17 +12,20 @@ use crate::schedule::{Schedule, Stage};
 /// Maximum number of points. The points of longer runs are wider.
 const POINTS_MAX: u64 = 600;
 
+/// Significant digits of the times of a second.
+const DIGITS: u8 = 2;
+
 /// Counts and times by second, from the first connection to the end of the sustained part.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Series {
-    start: Instant,
-    end: Instant,
     width: Duration,
     seconds: Vec<Second>,
 }
 
 /// Counts and times of one second.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Second {
     pub(crate) attempts: u64,
     pub(crate) transactions: u64,
@@ -30,6 +34,7 @@ pub(crate) struct Second {
     pub(crate) dropped: u64,
     /// Times of transactions with two significant digits; three would take ten times the memory.
     /// `None` until the first transaction of the second.
+    #[serde(with = "times_of_second")]
     times: Option<Histogram<u32>>,
 }
 
@@ -61,20 +66,26 @@ pub struct Point {
 
 impl Series {
     pub(crate) fn new(schedule: &Schedule) -> Self {
-        let (start, end) = (schedule.start, schedule.sustain_end);
-        let whole = (end - start).as_secs();
-        let width = Duration::from_secs(whole.div_ceil(POINTS_MAX).max(1));
-        let count = (end - start).as_nanos().div_ceil(width.as_nanos());
+        let whole = schedule.sustain_end - schedule.start;
+        let width = Duration::from_secs(whole.as_secs().div_ceil(POINTS_MAX).max(1));
+        let count = whole.as_nanos().div_ceil(width.as_nanos());
         let seconds = vec![Second::default(); usize::try_from(count).unwrap_or(0)];
-        Self { start, end, width, seconds }
+        Self { width, seconds }
+    }
+
+    /// Returns whether this is a series of the schedule.
+    pub(crate) fn fits(&self, schedule: &Schedule) -> bool {
+        let own = Self::new(schedule);
+        (self.width, self.seconds.len()) == (own.width, own.seconds.len())
     }
 
     /// Returns the second that contains a time; `None` after the end.
-    pub(crate) fn at(&mut self, now: Instant) -> Option<&mut Second> {
-        if now >= self.end {
+    pub(crate) fn at(&mut self, schedule: &Schedule, now: Instant) -> Option<&mut Second> {
+        if now >= schedule.sustain_end {
             return None;
         }
-        let number = now.saturating_duration_since(self.start).as_nanos() / self.width.as_nanos();
+        let number =
+            now.saturating_duration_since(schedule.start).as_nanos() / self.width.as_nanos();
         self.seconds.get_mut(usize::try_from(number).ok()?)
     }
 
@@ -97,14 +108,15 @@ impl Series {
 
     /// Returns all points; for a stopped run, the points before its end.
     pub(crate) fn points(&self, schedule: &Schedule, until: Option<Instant>) -> Vec<Point> {
-        let end = until.unwrap_or(self.end).min(self.end);
+        let (start, end) = (schedule.start, schedule.sustain_end);
+        let end = until.unwrap_or(end).min(end);
         let point = |(number, second): (u32, &Second)| {
             let from = self.width * number;
             let quantile = |q| Some(second.times.as_ref()?.value_at_quantile(q));
             Point {
                 from,
-                width: self.width.min(end.saturating_duration_since(self.start + from)),
-                stage: schedule.stage(self.start + from),
+                width: self.width.min(end.saturating_duration_since(start + from)),
+                stage: schedule.stage(start + from),
                 attempts: second.attempts,
                 transactions: second.transactions,
                 failed: second.failed,
@@ -123,10 +135,35 @@ impl Second {
     pub(crate) fn complete(&mut self, time: Duration) {
         self.transactions += 1;
         let times = self.times.get_or_insert_with(|| {
-            Histogram::new_with_bounds(Latency::LOW_NS, Latency::HIGH_NS, 2)
+            Histogram::new_with_bounds(Latency::LOW_NS, Latency::HIGH_NS, DIGITS)
                 .expect("the bounds are constants that the histogram takes")
         });
         times.saturating_record(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
+    }
+}
+
+/// The times of a second as `HdrHistogram`'s text.
+mod times_of_second {
+    use serde::de::Error as _;
+    use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
+
+    use super::{DIGITS, Histogram};
+    use crate::latency::{decoded, encoded};
+
+    pub(super) fn serialize<S: Serializer>(
+        times: &Option<Histogram<u32>>,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        times.as_ref().map(encoded).serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Option<Histogram<u32>>, D::Error> {
+        let Some(text) = Option::<String>::deserialize(from)? else { return Ok(None) };
+        decoded(&text, DIGITS)
+            .map(Some)
+            .ok_or_else(|| D::Error::custom("not the times of a second"))
     }
 }
 
@@ -146,9 +183,11 @@ mod tests {
         let schedule = schedule(1000, 1500);
         let mut series = Series::new(&schedule);
         let at = |ms| schedule.start + Duration::from_millis(ms);
-        (1..=100).for_each(|ms| series.at(at(1200)).unwrap().complete(Duration::from_millis(ms)));
-        series.at(at(2499)).unwrap().failed += 1;
-        assert!(series.at(at(2500)).is_none(), "later events are in no second");
+        (1..=100).for_each(|ms| {
+            series.at(&schedule, at(1200)).unwrap().complete(Duration::from_millis(ms));
+        });
+        series.at(&schedule, at(2499)).unwrap().failed += 1;
+        assert!(series.at(&schedule, at(2500)).is_none(), "later events are in no second");
         let mut sum = Series::new(&schedule);
         sum.add(&series);
         sum.add(&series);

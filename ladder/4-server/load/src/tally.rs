@@ -3,6 +3,8 @@
 use core::time::Duration;
 use std::time::Instant;
 
+use serde::{Deserialize, Serialize};
+
 use crate::arrival_counts::ArrivalCounts;
 use crate::counts::Counts;
 use crate::latency::Latency;
@@ -16,9 +18,9 @@ use crate::timeline::Moment;
 use crate::times::{ByResumption, Times};
 
 /// The counts and times of one thread, or the sums over several threads.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Tally {
-    pub(crate) schedule: Schedule,
     /// The counts of the whole run, from the first connection to the last.
     pub(crate) whole: Counts,
     /// In the sustained part.
@@ -49,6 +51,13 @@ pub(crate) struct Tally {
     pub(crate) hello_retries: u64,
     /// Connections in flight when the run was stopped.
     pub(crate) abandoned: u64,
+}
+
+/// Counts the events of one thread.
+#[derive(Clone, Debug)]
+pub(crate) struct Recorder {
+    pub(crate) schedule: Schedule,
+    pub(crate) tally: Tally,
     is_open: bool,
 }
 
@@ -60,9 +69,8 @@ const LATE: Duration = Duration::from_millis(1);
 const BEHIND: Duration = Duration::from_millis(20);
 
 impl Tally {
-    pub(crate) fn new(schedule: &Schedule, is_open: bool, resumes: bool) -> Self {
+    pub(crate) fn new(schedule: &Schedule, resumes: bool) -> Self {
         Self {
-            schedule: *schedule,
             whole: Counts::default(),
             sustain: Counts::default(),
             plain: Counts::default(),
@@ -78,167 +86,25 @@ impl Tally {
             step_times: StepTimes::default(),
             hello_retries: 0,
             abandoned: 0,
-            is_open,
         }
     }
 
-    /// Combines the planned bins into those of `ended`, which describes how the run ended.
-    pub(crate) fn end_bins(&mut self, ended: &Schedule) {
-        let each = ended.bin_width.as_nanos() / self.schedule.bin_width.as_nanos();
+    /// Combines the bins that were planned into those of `ended`, which describes how the run ended.
+    pub(crate) fn end_bins(&mut self, planned: &Schedule, ended: &Schedule) {
+        let each = ended.bin_width.as_nanos() / planned.bin_width.as_nanos();
         let each = usize::try_from(each).unwrap_or(1).max(1);
         let bins = self.bins.chunks_exact(each).take(ended.bins);
         self.bins = bins.map(|bins| bins.iter().sum()).collect();
-        self.schedule = *ended;
     }
 
-    /// Counts an event in the stage of its own time, because a turn of the loop may extend over the
-    /// end of a stage.
-    fn count(&mut self, at: Instant, is_plain: bool, change: impl Fn(&mut Counts)) {
-        change(&mut self.whole);
-        if is_plain {
-            change(&mut self.plain);
-        }
-        if self.is_sustained(at) {
-            change(&mut self.sustain);
-        }
-    }
-
-    fn is_sustained(&self, at: Instant) -> bool {
-        self.schedule.stage(at) == Stage::Sustain
-    }
-
-    fn second(&mut self, at: Instant, change: impl FnOnce(&mut Second)) {
-        if let Some(second) = self.series.at(at) {
-            change(second);
-        }
-    }
-
-    pub(crate) fn attempt(&mut self, task: Task, at: Instant) {
-        self.count(at, task.is_plain, |counts| {
-            counts.attempts += 1;
-            counts.retries += u64::from(task.retries > 0);
-        });
-        self.second(at, |second| second.attempts += 1);
-    }
-
-    /// Counts a connection that should resume a session. `found` is true if there was a session to
-    /// offer.
-    pub(crate) fn offers(&mut self, task: Task, found: bool, at: Instant) {
-        self.count(at, task.is_plain, |counts| {
-            counts.resumptions.offered += u64::from(found);
-            counts.resumptions.starved += u64::from(!found);
-        });
-    }
-
-    /// Counts an arrival that begins; `queued` if it waited for a connection.
-    pub(crate) fn began(&mut self, task: Task, queued: bool, at: Instant) {
-        let by = at.saturating_duration_since(task.intended);
-        self.count_arrival(task.intended, |counts| {
-            counts.arrivals += 1;
-            counts.queued += u64::from(queued);
-            counts.late += u64::from(by > LATE && !queued);
-        });
-        if self.is_sustained(task.intended) != self.is_sustained(at) && by > BEHIND {
-            self.arrivals.outside += 1;
-            self.arrivals.outside_queued += u64::from(queued);
-        }
-    }
-
-    /// Counts an arrival that never began: its time is infinite.
-    pub(crate) fn dropped(&mut self, intended: Instant) {
-        self.count_arrival(intended, |counts| {
-            counts.arrivals += 1;
-            counts.dropped += 1;
-        });
-        if self.is_sustained(intended) {
-            self.response.record_never();
-        }
-        self.second(intended, |second| second.dropped += 1);
-    }
-
-    fn count_arrival(&mut self, at: Instant, change: impl Fn(&mut ArrivalCounts)) {
-        change(&mut self.arrivals_whole);
-        if self.is_sustained(at) {
-            change(&mut self.arrivals);
-        }
-    }
-
-    pub(crate) fn event(&mut self, task: Task, event: TransactionEvent, at: Instant) {
-        let is_plain = task.is_plain;
-        match event {
-            TransactionEvent::Connected { connect } => self.step_times.connect.record(connect),
-            TransactionEvent::ClientDone { hello_retry, verified, refused, .. } => {
-                self.count(at, is_plain, |counts| {
-                    counts.client_done += 1;
-                    counts.signatures_verified += u64::from(verified);
-                    counts.resumptions.refused += u64::from(refused);
-                });
-                self.hello_retries += u64::from(hello_retry);
-            }
-            TransactionEvent::Confirmed { handshake, resumed, early_data, .. } => {
-                self.count(at, is_plain, |counts| {
-                    counts.confirmed += 1;
-                    counts.resumptions.accepted += u64::from(resumed);
-                    counts.resumptions.early_data += u64::from(early_data);
-                });
-                self.step_times.handshake.record(handshake);
-            }
-            TransactionEvent::Response { bytes, .. } => self.count(at, is_plain, |counts| {
-                counts.responses += 1;
-                counts.response_bytes += bytes;
-            }),
-            TransactionEvent::Complete { service, response, .. } => {
-                self.complete(task, (service, response), at);
-            }
-        }
-        if self.is_sustained(at) {
-            let times = if is_plain { &mut self.plain_times } else { &mut self.secure_times };
-            times.record(event);
-            if let Some(by_resumption) = self.by_resumption.as_mut().filter(|_| !is_plain) {
-                by_resumption.record(event);
-            }
-        }
-    }
-
-    fn complete(&mut self, task: Task, (service, response): (Duration, Duration), at: Instant) {
-        self.count(at, task.is_plain, |counts| counts.transactions += 1);
-        if let Some(bin) = self.schedule.bin_of(at).and_then(|bin| self.bins.get_mut(bin)) {
-            *bin += 1;
-        }
-        let (time, decides) = if self.is_open { (response, task.intended) } else { (service, at) };
-        if self.is_sustained(decides) {
-            self.response.record(time);
-        }
-        if self.schedule.keeps_timeline {
-            let arrived = task.intended.saturating_duration_since(self.schedule.start);
-            self.timeline.push(Moment { arrived, done: arrived + response });
-        }
-        self.step_times.transaction.record(time);
-        self.second(at, |second| second.complete(time));
-    }
-
-    /// Counts the end of a connection, successful or not, with the bytes of bodies received.
-    pub(crate) fn ended(&mut self, task: Task, bytes: u64, at: Instant) {
-        self.count(at, task.is_plain, |counts| counts.body_bytes += bytes);
-    }
-
-    pub(crate) fn failed(&mut self, task: Task, failure: &Failure, at: Instant) {
-        self.count(at, task.is_plain, |counts| counts.fail(failure.clone()));
-        self.second(at, |second| second.failed += 1);
-    }
-
-    pub(crate) fn timed_out(&mut self, task: Task, phase: Phase, at: Instant) {
-        self.count(at, task.is_plain, |counts| {
-            *counts.timed_out.entry(phase).or_default() += 1;
-        });
-        self.second(at, |second| second.timed_out += 1);
-    }
-
-    /// Counts an arrival that timed out finally: its time is infinite.
-    pub(crate) fn never_completed(&mut self, task: Task) {
-        if self.is_open && self.is_sustained(task.intended) {
-            self.response.record_never();
-        }
+    /// Returns whether a tally that came from another process has the form and the order of
+    /// magnitude of one of this schedule.
+    pub(crate) fn fits(&self, schedule: &Schedule, resumes: bool) -> bool {
+        self.bins.len() == schedule.bins
+            && self.series.fits(schedule)
+            && self.timeline.is_empty()
+            && self.by_resumption.is_some() == resumes
+            && [&self.whole, &self.sustain, &self.plain].into_iter().all(Counts::is_plausible)
     }
 
     pub(crate) fn live_counts(&self) -> LiveCounts {
@@ -277,6 +143,165 @@ impl Tally {
     }
 }
 
+impl Recorder {
+    pub(crate) fn new(schedule: &Schedule, is_open: bool, resumes: bool) -> Self {
+        Self { schedule: *schedule, tally: Tally::new(schedule, resumes), is_open }
+    }
+
+    /// Counts an event in the stage of its own time, because a turn of the loop may extend over the
+    /// end of a stage.
+    fn count(&mut self, at: Instant, is_plain: bool, change: impl Fn(&mut Counts)) {
+        change(&mut self.tally.whole);
+        if is_plain {
+            change(&mut self.tally.plain);
+        }
+        if self.is_sustained(at) {
+            change(&mut self.tally.sustain);
+        }
+    }
+
+    fn is_sustained(&self, at: Instant) -> bool {
+        self.schedule.stage(at) == Stage::Sustain
+    }
+
+    fn second(&mut self, at: Instant, change: impl FnOnce(&mut Second)) {
+        if let Some(second) = self.tally.series.at(&self.schedule, at) {
+            change(second);
+        }
+    }
+
+    pub(crate) fn attempt(&mut self, task: Task, at: Instant) {
+        self.count(at, task.is_plain, |counts| {
+            counts.attempts += 1;
+            counts.retries += u64::from(task.retries > 0);
+        });
+        self.second(at, |second| second.attempts += 1);
+    }
+
+    /// Counts a connection that should resume a session. `found` is true if there was a session to
+    /// offer.
+    pub(crate) fn offers(&mut self, task: Task, found: bool, at: Instant) {
+        self.count(at, task.is_plain, |counts| {
+            counts.resumptions.offered += u64::from(found);
+            counts.resumptions.starved += u64::from(!found);
+        });
+    }
+
+    /// Counts an arrival that begins; `queued` if it waited for a connection.
+    pub(crate) fn began(&mut self, task: Task, queued: bool, at: Instant) {
+        let by = at.saturating_duration_since(task.intended);
+        self.count_arrival(task.intended, |counts| {
+            counts.arrivals += 1;
+            counts.queued += u64::from(queued);
+            counts.late += u64::from(by > LATE && !queued);
+        });
+        if self.is_sustained(task.intended) != self.is_sustained(at) && by > BEHIND {
+            self.tally.arrivals.outside += 1;
+            self.tally.arrivals.outside_queued += u64::from(queued);
+        }
+    }
+
+    /// Counts an arrival that never began: its time is infinite.
+    pub(crate) fn dropped(&mut self, intended: Instant) {
+        self.count_arrival(intended, |counts| {
+            counts.arrivals += 1;
+            counts.dropped += 1;
+        });
+        if self.is_sustained(intended) {
+            self.tally.response.record_never();
+        }
+        self.second(intended, |second| second.dropped += 1);
+    }
+
+    fn count_arrival(&mut self, at: Instant, change: impl Fn(&mut ArrivalCounts)) {
+        change(&mut self.tally.arrivals_whole);
+        if self.is_sustained(at) {
+            change(&mut self.tally.arrivals);
+        }
+    }
+
+    pub(crate) fn event(&mut self, task: Task, event: TransactionEvent, at: Instant) {
+        let is_plain = task.is_plain;
+        match event {
+            TransactionEvent::Connected { connect } => {
+                self.tally.step_times.connect.record(connect);
+            }
+            TransactionEvent::ClientDone { hello_retry, verified, refused, .. } => {
+                self.count(at, is_plain, |counts| {
+                    counts.client_done += 1;
+                    counts.signatures_verified += u64::from(verified);
+                    counts.resumptions.refused += u64::from(refused);
+                });
+                self.tally.hello_retries += u64::from(hello_retry);
+            }
+            TransactionEvent::Confirmed { handshake, resumed, early_data, .. } => {
+                self.count(at, is_plain, |counts| {
+                    counts.confirmed += 1;
+                    counts.resumptions.accepted += u64::from(resumed);
+                    counts.resumptions.early_data += u64::from(early_data);
+                });
+                self.tally.step_times.handshake.record(handshake);
+            }
+            TransactionEvent::Response { bytes, .. } => self.count(at, is_plain, |counts| {
+                counts.responses += 1;
+                counts.response_bytes += bytes;
+            }),
+            TransactionEvent::Complete { service, response, .. } => {
+                self.complete(task, (service, response), at);
+            }
+        }
+        if self.is_sustained(at) {
+            let times =
+                if is_plain { &mut self.tally.plain_times } else { &mut self.tally.secure_times };
+            times.record(event);
+            if let Some(by_resumption) = self.tally.by_resumption.as_mut().filter(|_| !is_plain) {
+                by_resumption.record(event);
+            }
+        }
+    }
+
+    fn complete(&mut self, task: Task, (service, response): (Duration, Duration), at: Instant) {
+        self.count(at, task.is_plain, |counts| counts.transactions += 1);
+        if let Some(bin) = self.schedule.bin_of(at).and_then(|bin| self.tally.bins.get_mut(bin)) {
+            *bin += 1;
+        }
+        let (time, decides) = if self.is_open { (response, task.intended) } else { (service, at) };
+        if self.is_sustained(decides) {
+            self.tally.response.record(time);
+        }
+        if self.schedule.keeps_timeline {
+            let arrived = task.intended.saturating_duration_since(self.schedule.start);
+            self.tally.timeline.push(Moment { arrived, done: arrived + response });
+        }
+        self.tally.step_times.transaction.record(time);
+        self.second(at, |second| second.complete(time));
+    }
+
+    /// Counts the end of a connection, successful or not, with the bytes of bodies received.
+    pub(crate) fn ended(&mut self, task: Task, bytes: u64, at: Instant) {
+        self.count(at, task.is_plain, |counts| counts.body_bytes += bytes);
+    }
+
+    pub(crate) fn failed(&mut self, task: Task, failure: &Failure, at: Instant) {
+        self.count(at, task.is_plain, |counts| counts.fail(failure.clone()));
+        self.second(at, |second| second.failed += 1);
+    }
+
+    pub(crate) fn timed_out(&mut self, task: Task, phase: Phase, at: Instant) {
+        self.count(at, task.is_plain, |counts| {
+            *counts.timed_out.entry(phase).or_default() += 1;
+        });
+        self.second(at, |second| second.timed_out += 1);
+    }
+
+    /// Counts an arrival that timed out finally: its time is infinite.
+    pub(crate) fn never_completed(&mut self, task: Task) {
+        if self.is_open && self.is_sustained(task.intended) {
+            self.tally.response.record_never();
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -295,12 +320,12 @@ mod tests {
         let event = TransactionEvent::Complete { service: ms, response: 2 * ms, resumed: true };
         let just = Duration::from_nanos(1);
         let of = |is_open| {
-            let mut tally = Tally::new(&schedule, is_open, true);
+            let mut recorder = Recorder::new(&schedule, is_open, true);
             for at in [schedule.sustain_start, schedule.sustain_end] {
-                tally.event(task(at - 2 * ms), event, at - just);
-                tally.event(task(at - 2 * ms), event, at);
+                recorder.event(task(at - 2 * ms), event, at - just);
+                recorder.event(task(at - 2 * ms), event, at);
             }
-            tally
+            recorder.tally
         };
         let closed = of(false);
         assert_eq!((closed.whole.transactions, closed.sustain.transactions), (4, 2));
@@ -327,12 +352,12 @@ mod tests {
         let plan = Plan::new(Protocol::Tls13);
         let schedule = Schedule::new(&plan, Instant::now());
         let at = schedule.sustain_start;
-        let mut tally = Tally::new(&schedule, true, false);
-        tally.began(task(at), false, at + LATE);
-        tally.began(task(at), true, at + 5 * LATE);
-        tally.began(task(at), false, at + 5 * LATE);
-        tally.dropped(at);
-        tally.dropped(schedule.start);
+        let mut recorder = Recorder::new(&schedule, true, false);
+        recorder.began(task(at), false, at + LATE);
+        recorder.began(task(at), true, at + 5 * LATE);
+        recorder.began(task(at), false, at + 5 * LATE);
+        recorder.dropped(at);
+        recorder.dropped(schedule.start);
         let arrivals = ArrivalCounts {
             arrivals: 4,
             late: 1,
@@ -340,8 +365,11 @@ mod tests {
             dropped: 1,
             ..ArrivalCounts::default()
         };
-        assert_eq!(tally.arrivals, arrivals);
-        assert_eq!(tally.arrivals_whole, ArrivalCounts { arrivals: 5, dropped: 2, ..arrivals });
-        assert_eq!((tally.response.count(), tally.response.above()), (1, 1));
+        assert_eq!(recorder.tally.arrivals, arrivals);
+        assert_eq!(
+            recorder.tally.arrivals_whole,
+            ArrivalCounts { arrivals: 5, dropped: 2, ..arrivals }
+        );
+        assert_eq!((recorder.tally.response.count(), recorder.tally.response.above()), (1, 1));
     }
 }

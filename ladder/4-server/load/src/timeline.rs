@@ -2,8 +2,11 @@
 
 use core::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 /// A completed transaction of an open loop. Both times count from the start of the run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Moment {
     /// The intended start.
     pub arrived: Duration,

@@ -2,12 +2,15 @@
 
 use core::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::latency::Latency;
 use crate::request_spec::TransactionEvent;
 
 /// Times of transactions of one kind, secure or plain, in the sustained part. All are differences
 /// between readings of one monotonic clock.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Times {
     /// TCP connect: from opening the socket until the connection is up.
     pub connect: Latency,
@@ -81,7 +84,8 @@ impl Times {
 }
 
 /// Times of the full sessions or of the resumed sessions in the sustained part.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct SessionTimes {
     /// Sessions completed.
     pub transactions: u64,
@@ -104,7 +108,8 @@ impl SessionTimes {
 }
 
 /// Separate times of full and resumed sessions, for a plan that resumes sessions.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ByResumption {
     /// Full handshakes. Some were planned; others were made because the server refused, or because
     /// there was no session to offer.

@@ -10,6 +10,7 @@ use crate::finding::{Finding, Findings};
 use crate::host_conditions::HostConditions;
 use crate::limits::Limits;
 use crate::offer::Protocol;
+use crate::part::Part;
 use crate::plan::Plan;
 use crate::referee::{Referee as _, settle};
 use crate::schedule::Schedule;
@@ -43,14 +44,17 @@ fn judged(counts_unconfirmed: bool) -> (Counts, (Verdict, Findings)) {
     let report = worker.run(&schedule, &AtomicBool::new(false)).expect("loopback");
     let seen = settle(&mut referee, &report.tally.whole, Duration::from_secs(2), &|| false);
     let seen = Ok(seen.expect("counters").expect("nobody stops it"));
+    let host = HostConditions::default();
+    let part = Part { tally: report.tally, client_cpu: None, server_gone: None, host };
+    let mut of_parts = Findings::default();
+    part.judge(&plan, &mut of_parts);
     let evidence = Evidence {
         plan,
-        tally: report.tally,
-        server_gone: None,
-        client_cpu: None,
+        tally: part.tally,
+        of_parts,
+        is_server_gone: false,
         server_cpu_lost: None,
         server_cpu_late: false,
-        host: HostConditions::default(),
         seen: Some(seen),
     };
     let judgement = evidence.judge();

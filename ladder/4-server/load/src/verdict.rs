@@ -3,11 +3,7 @@
 use core::fmt;
 
 use crate::arrivals::{Arrivals, Pattern};
-use crate::counts::share;
-use crate::cpu::ClientCpu;
 use crate::finding::{Finding, Findings};
-use crate::host_conditions::HostConditions;
-use crate::phase::{Cause, Failure};
 use crate::plan::Plan;
 use crate::referee::Seen;
 use crate::steady::Steady;
@@ -47,13 +43,15 @@ impl fmt::Display for Verdict {
 
 pub(crate) struct Evidence {
     pub(crate) plan: Plan,
+    /// The sum of all parts.
     pub(crate) tally: Tally,
-    pub(crate) server_gone: Option<Failure>,
-    pub(crate) client_cpu: Option<ClientCpu>,
+    /// The findings about the parts.
+    pub(crate) of_parts: Findings,
+    /// The server was considered gone.
+    pub(crate) is_server_gone: bool,
     pub(crate) server_cpu_lost: Option<String>,
     /// The server's CPU time was read too late for a figure.
     pub(crate) server_cpu_late: bool,
-    pub(crate) host: HostConditions,
     /// The server's log, or why it could not be read. `None` if there is no referee, or if the run
     /// was broken off.
     pub(crate) seen: Option<Result<Seen, String>>,
@@ -62,62 +60,27 @@ pub(crate) struct Evidence {
 impl Evidence {
     pub(crate) fn judge(&self) -> (Verdict, Findings) {
         let (plan, tally) = (&self.plan, &self.tally);
-        let mut findings = Findings::default();
-        self.judge_counts(&mut findings);
-        tally.arrivals.judge(plan, &mut findings);
+        let mut findings = self.of_parts.clone();
+        findings
+            .reasons
+            .extend(self.server_cpu_lost.clone().map(|why| Finding::ServerCpuLost { why }));
+        if tally.sustain.transactions == 0 {
+            findings.reasons.push(Finding::Nothing);
+        }
+        findings.doubts.extend(tally.arrivals.judge_drawn(plan));
         let missed = plan.resume.and_then(|resume| resume.miss(&plan.arrivals, &tally.sustain));
         findings.reasons.extend(missed);
         self.judge_referee(&mut findings.reasons);
         self.judge_shape(&mut findings);
-        self.judge_client(&mut findings);
-        self.host.judge(tally.whole.attempts, &plan.limits, &mut findings);
-        findings.doubts.extend(self.host.ports.forecast(plan));
-        findings.doubts.extend(self.host.ports.scarce(plan));
+        if self.server_cpu_late && findings.reasons.is_empty() {
+            findings.doubts.push(Finding::ServerCpuLate);
+        }
         let verdict = match (findings.reasons.is_empty(), &self.seen) {
             (false, _) => Verdict::Invalid,
             (true, None) => Verdict::Unconfirmed,
             (true, Some(_)) => Verdict::Valid,
         };
         (verdict, findings)
-    }
-
-    fn judge_counts(&self, Findings { reasons, doubts }: &mut Findings) {
-        let whole = &self.tally.whole;
-        if let Some(failure) = &self.server_gone {
-            let (failure, transactions) = (failure.clone(), whole.transactions);
-            reasons.push(Finding::ServerGone { failure, transactions });
-        }
-        let refused = whole.failures.iter().filter(|(failure, _)| failure.cause == Cause::Refused);
-        let refused: u64 = refused.map(|(_, count)| count).sum();
-        if refused > 0 && self.server_gone.is_none() {
-            // regardless of the error budget: the server was away for a while
-            reasons.push(Finding::ServerAway { refused });
-        }
-        reasons.extend(self.server_cpu_lost.clone().map(|why| Finding::ServerCpuLost { why }));
-        let (failed, attempts) = (whole.failed(), whole.attempts);
-        if let Some((worst, _)) = whole.worst()
-            && share(failed, attempts) > self.plan.limits.errors
-        {
-            reasons.push(Finding::Errors { failed, attempts, worst: worst.clone() });
-        }
-        let ended = whole.ended() + self.tally.abandoned;
-        if attempts != ended {
-            reasons.push(Finding::Unaccounted { attempts, ended });
-        }
-        if self.tally.sustain.transactions == 0 {
-            reasons.push(Finding::Nothing);
-        }
-        if whole.confirmed < whole.client_done {
-            let (client_done, confirmed) = (whole.client_done, whole.confirmed);
-            doubts.push(Finding::ConfirmedLess { client_done, confirmed });
-        }
-        if self.server_cpu_late && reasons.is_empty() {
-            doubts.push(Finding::ServerCpuLate);
-        }
-        let count = self.tally.hello_retries;
-        if count > 0 {
-            doubts.push(Finding::HelloRetries { count });
-        }
     }
 
     fn judge_referee(&self, reasons: &mut Vec<Finding>) {
@@ -165,7 +128,7 @@ impl Evidence {
     }
 
     fn judge_shape(&self, findings: &mut Findings) {
-        if self.server_gone.is_some() || !self.has_shape() {
+        if self.is_server_gone || !self.has_shape() {
             return;
         }
         let Some(steady) = Steady::of(&self.tally.bins) else {
@@ -184,15 +147,6 @@ impl Evidence {
             findings.doubts.push(Finding::Spread { share: steady.spread });
         }
     }
-
-    fn judge_client(&self, findings: &mut Findings) {
-        let (Some(cpu), limits) = (self.client_cpu, &self.plan.limits) else { return };
-        let share = cpu.busiest_share;
-        let busy = (limits.client_cpu, limits.client_cpu_doubt);
-        findings.above(busy, share, Finding::ClientBusy { share });
-        let waited = cpu.longest_wait_share.filter(|&share| share > limits.client_wait_doubt);
-        findings.doubts.extend(waited.map(|share| Finding::ClientWaited { share }));
-    }
 }
 
 #[cfg(test)]
@@ -202,15 +156,27 @@ mod tests {
     use super::*;
     use crate::arrival_counts::ArrivalCounts;
     use crate::counts::Counts;
+    use crate::cpu::ClientCpu;
+    use crate::host_conditions::HostConditions;
     use crate::offer::Protocol;
-    use crate::phase::Phase;
+    use crate::part::Part;
+    use crate::phase::{Cause, Failure, Phase};
     use crate::schedule::Schedule;
 
     const SEEN: Seen =
         Seen { handshakes: 1000, requests: 1000, resumed: 0, failed: 0, body_bytes: None };
 
+    /// The evidence about a run of one process.
+    struct Case {
+        plan: Plan,
+        part: Part,
+        server_cpu_lost: Option<String>,
+        server_cpu_late: bool,
+        seen: Option<Result<Seen, String>>,
+    }
+
     /// Returns a good run of 1000 transactions.
-    fn good() -> Evidence {
+    fn good() -> Case {
         let plan = Plan::new(Protocol::Tls13);
         let counts = Counts {
             attempts: 1000,
@@ -221,16 +187,14 @@ mod tests {
             transactions: 1000,
             ..Counts::default()
         };
-        let mut tally = Tally::new(&Schedule::new(&plan, Instant::now()), false, false);
+        let mut tally = Tally::new(&Schedule::new(&plan, Instant::now()), false);
         (tally.whole, tally.sustain, tally.bins) = (counts.clone(), counts, vec![50; 20]);
-        Evidence {
+        let (client_cpu, host) = (client(0.5, 0.0), HostConditions::default());
+        Case {
             plan,
-            tally,
-            server_gone: None,
-            client_cpu: client(0.5, 0.0),
+            part: Part { tally, client_cpu, server_gone: None, host },
             server_cpu_lost: None,
             server_cpu_late: false,
-            host: HostConditions::default(),
             seen: Some(Ok(SEEN)),
         }
     }
@@ -239,14 +203,20 @@ mod tests {
         Some(ClientCpu { cores: 0.5, busiest_share, longest_wait_share: Some(wait_share) })
     }
 
-    fn judged(change: impl FnOnce(&mut Evidence)) -> (Verdict, Findings) {
+    fn judged(change: impl FnOnce(&mut Case)) -> (Verdict, Findings) {
         let mut case = good();
         change(&mut case);
-        case.judge()
+        let Case { plan, part, server_cpu_lost, server_cpu_late, seen } = case;
+        let mut of_parts = Findings::default();
+        part.judge(&plan, &mut of_parts);
+        let tally = part.tally;
+        let is_server_gone = part.server_gone.is_some();
+        Evidence { plan, tally, of_parts, is_server_gone, server_cpu_lost, server_cpu_late, seen }
+            .judge()
     }
 
     /// A change of a good run, and the words of the only finding that follows.
-    type Row = (fn(&mut Evidence), &'static [&'static str]);
+    type Row = (fn(&mut Case), &'static [&'static str]);
 
     fn check(rows: &[Row], expected: Verdict) {
         for (change, words) in rows {
@@ -265,29 +235,29 @@ mod tests {
         assert_eq!(judged(|case| case.seen = None).0, Verdict::Unconfirmed);
     }
 
-    fn fail(case: &mut Evidence, phase: Phase, cause: Cause) {
-        case.tally.whole.attempts += 2;
-        case.tally.whole.failures.insert(Failure { phase, cause }, 2);
+    fn fail(case: &mut Case, phase: Phase, cause: Cause) {
+        case.part.tally.whole.attempts += 2;
+        case.part.tally.whole.failures.insert(Failure { phase, cause }, 2);
     }
 
     #[test]
     fn each_reason_makes_a_run_invalid() {
         let rows: [Row; 12] = [
-            (|case| case.client_cpu = client(0.97, 0.0), &["97 % of a core"]),
-            (|case| case.tally.bins = (0..20).map(|i| 40 + i).collect(), &["warm up longer"]),
-            (|case| case.tally.bins[7] = 0, &["for a while"]),
+            (|case| case.part.client_cpu = client(0.97, 0.0), &["97 % of a core"]),
+            (|case| case.part.tally.bins = (0..20).map(|i| 40 + i).collect(), &["warm up longer"]),
+            (|case| case.part.tally.bins[7] = 0, &["for a while"]),
             (|case| case.seen = Some(Err("disk on fire".to_owned())), &["disk on fire"]),
             (|case| case.server_cpu_lost = Some("7 is gone".to_owned()), &["7 is gone"]),
             (
                 |case| case.seen = Some(Ok(Seen { body_bytes: Some(14_336_001), ..SEEN })),
                 &["14336000 bytes", "14336001"],
             ),
-            (|case| case.host.clock_drift = 0.5, &["clocks disagree"]),
-            (|case| case.tally.whole.responses = 0, &["counted 0 complete responses"]),
-            (|case| case.tally.whole.attempts += 1, &["1001", "1000"]),
+            (|case| case.part.host.clock_drift = 0.5, &["clocks disagree"]),
+            (|case| case.part.tally.whole.responses = 0, &["counted 0 complete responses"]),
+            (|case| case.part.tally.whole.attempts += 1, &["1001", "1000"]),
             (
                 |case| {
-                    case.tally.arrivals =
+                    case.part.tally.arrivals =
                         ArrivalCounts { arrivals: 1000, dropped: 2, ..ArrivalCounts::default() };
                 },
                 &["2 of 1000"],
@@ -307,29 +277,32 @@ mod tests {
     #[test]
     fn doubts_do_not_change_the_verdict() {
         let rows: [Row; 11] = [
-            (|case| case.client_cpu = client(0.85, 0.0), &["85 % of a core"]),
-            (|case| case.client_cpu = client(0.5, 0.3), &["waited for a core 30 %"]),
+            (|case| case.part.client_cpu = client(0.85, 0.0), &["85 % of a core"]),
+            (|case| case.part.client_cpu = client(0.5, 0.3), &["waited for a core 30 %"]),
             (
-                |case| case.tally.bins = (0..20).map(|i| 200 + i / 2).collect(),
+                |case| case.part.tally.bins = (0..20).map(|i| 200 + i / 2).collect(),
                 &["the rate moved by +4"],
             ),
-            (|case| case.tally.bins = (0..20).map(|i| 50 + 8 * (i % 2)).collect(), &["scatters"]),
-            (|case| case.tally.bins = vec![500; 2], &["too short to tell"]),
+            (
+                |case| case.part.tally.bins = (0..20).map(|i| 50 + 8 * (i % 2)).collect(),
+                &["scatters"],
+            ),
+            (|case| case.part.tally.bins = vec![500; 2], &["too short to tell"]),
             (|case| case.server_cpu_late = true, &["no figure"]),
             (
-                |case| case.host.ports = crate::Ports { range: Some(100), waiting: Some(99) },
+                |case| case.part.host.ports = crate::Ports { range: Some(100), waiting: Some(99) },
                 &["99 of 100 ports"],
             ),
-            (|case| case.host.clock_drift = 0.005, &["clocks disagree"]),
-            (|case| case.tally.hello_retries = 3, &["3 times"]),
+            (|case| case.part.host.clock_drift = 0.005, &["clocks disagree"]),
+            (|case| case.part.tally.hello_retries = 3, &["3 times"]),
             (
                 |case| {
-                    case.tally.arrivals =
+                    case.part.tally.arrivals =
                         ArrivalCounts { arrivals: 1000, late: 11, ..ArrivalCounts::default() };
                 },
                 &["11 of 1000"],
             ),
-            (|case| case.tally.whole.client_done = 1001, &["1001 handshakes"]),
+            (|case| case.part.tally.whole.client_done = 1001, &["1001 handshakes"]),
         ];
         check(&rows, Verdict::Valid);
     }

@@ -28,7 +28,7 @@ use crate::request_spec::{Drive, RequestSpec, Step, TransactionEvent};
 use crate::schedule::{Schedule, Stage};
 use crate::socket::Opener;
 use crate::store::Store;
-use crate::tally::Tally;
+use crate::tally::{Recorder, Tally};
 use crate::target::Targets;
 use crate::task::Task;
 use crate::tls;
@@ -61,7 +61,7 @@ pub(crate) struct Worker {
     /// Sessions to resume; `None` if the plan resumes none.
     store: Option<Store>,
     live: usize,
-    tally: Tally,
+    recorder: Recorder,
     publisher: Option<LivePublisher>,
     /// Shared by the threads of a run.
     quota: Arc<Quota>,
@@ -111,7 +111,7 @@ impl Worker {
             timeouts: Dues::new(),
             live: 0,
             store: plan.resume.map(|_| Store::new(stored_max)),
-            tally: Tally::new(&schedule, plan.arrivals.is_open(), false),
+            recorder: Recorder::new(&schedule, plan.arrivals.is_open(), false),
             publisher: None,
             quota: Arc::new(Quota::new(None)),
             ended_at: Instant::now(),
@@ -131,7 +131,7 @@ impl Worker {
 
     fn publish(&mut self) {
         if let Some(publisher) = &mut self.publisher {
-            publisher.publish(self.tally.live_counts());
+            publisher.publish(self.recorder.tally.live_counts());
         }
     }
 
@@ -144,7 +144,7 @@ impl Worker {
     /// Runs to the end of the schedule, or until `stop` is set; sets `stop` if the server is gone.
     pub(crate) fn run(mut self, schedule: &Schedule, stop: &AtomicBool) -> Result<Report, Error> {
         self.spec.asks_until = Some(schedule.asks_until);
-        self.tally = Tally::new(schedule, self.generator.is_open(), self.store.is_some());
+        self.recorder = Recorder::new(schedule, self.generator.is_open(), self.store.is_some());
         self.succeeded_at = schedule.start;
         self.ended_at = schedule.start;
         self.generator.begin(schedule);
@@ -154,11 +154,11 @@ impl Worker {
             stop.store(true, Ordering::Relaxed);
         }
         let (cpu, server_gone) = result?;
-        Ok(Report { tally: self.tally, cpu, server_gone, ended_at: self.ended_at })
+        Ok(Report { tally: self.recorder.tally, cpu, server_gone, ended_at: self.ended_at })
     }
 
     fn turns(&mut self, stop: &AtomicBool) -> Result<(Option<Usage>, Option<Failure>), Error> {
-        let schedule = self.tally.schedule;
+        let schedule = self.recorder.schedule;
         let mut events = Events::with_capacity(1024);
         let (mut reading, mut usage) = (None, None);
         let mut stage = None;
@@ -239,23 +239,23 @@ impl Worker {
                         break;
                     }
                     if self.generator.is_open() {
-                        self.tally.began(task, queued, now);
+                        self.recorder.began(task, queued, now);
                     }
                     self.begin(place, task, now)?;
                 }
-                Next::Dropped { intended } => self.tally.dropped(intended),
+                Next::Dropped { intended } => self.recorder.dropped(intended),
             }
         }
         Ok(())
     }
 
     fn begin(&mut self, place: usize, task: Task, now: Instant) -> Result<(), Error> {
-        self.tally.attempt(task, now);
+        self.recorder.attempt(task, now);
         let slot = &mut self.slots[place];
         let store = self.store.as_mut().filter(|_| task.resumes);
         let found = store.map(|store| store.lend(slot.lent(), now));
         if let Some(found) = found {
-            self.tally.offers(task, found, now);
+            self.recorder.offers(task, found, now);
         }
         let opener = &mut self.openers[usize::from(task.is_plain)];
         let watch = (self.poll.registry(), Token(place));
@@ -264,7 +264,7 @@ impl Worker {
                 self.live += 1;
                 if stands {
                     let connected = TransactionEvent::Connected { connect: slot.connect_time() };
-                    self.tally.event(task, connected, now);
+                    self.recorder.event(task, connected, now);
                 }
                 if let Some(timeout) = self.client_timeout {
                     let from = if task.retries > 0 { now } else { task.intended };
@@ -286,7 +286,7 @@ impl Worker {
             return Ok(Some(Duration::ZERO));
         }
         // nothing starts after the sustained part
-        let Schedule { sustain_start, sustain_end, .. } = self.tally.schedule;
+        let Schedule { sustain_start, sustain_end, .. } = self.recorder.schedule;
         let is_over = now >= sustain_end || self.quota.is_spent();
         let next = if is_over { None } else { self.generator.next_at() };
         let stages = [sustain_start, sustain_end];
@@ -310,7 +310,7 @@ impl Worker {
         if !slot.is_live() {
             return;
         }
-        let (tally, task) = (&mut self.tally, slot.task());
+        let (recorder, task) = (&mut self.recorder, slot.task());
         let (failures, succeeded_at) = (&mut self.failures, &mut self.succeeded_at);
         let mut on_event = |event, at| {
             if matches!(
@@ -319,7 +319,7 @@ impl Worker {
             ) {
                 (*failures, *succeeded_at) = (0, at);
             }
-            tally.event(task, event, at);
+            recorder.event(task, event, at);
         };
         let mut drive = Drive { spec: &self.spec, now, read_closed, on_event: &mut on_event };
         match slot.drive(&mut drive) {
@@ -333,7 +333,7 @@ impl Worker {
                 if let Some(store) = &mut self.store {
                     slot.give_back(&self.spec, store);
                 }
-                self.tally.ended(task, slot.body_bytes(), now);
+                self.recorder.ended(task, slot.body_bytes(), now);
                 self.ended_at = now;
                 self.live -= 1;
                 self.generator.ended(place, now);
@@ -349,8 +349,8 @@ impl Worker {
     fn failed(&mut self, place: usize, failure: &Failure, now: Instant) {
         let slot = &self.slots[place];
         let task = slot.task();
-        self.tally.ended(task, slot.body_bytes(), now);
-        self.tally.failed(task, failure, now);
+        self.recorder.ended(task, slot.body_bytes(), now);
+        self.recorder.failed(task, failure, now);
         self.failures += 1;
         self.ended_at = now;
         self.generator.failed(place, now);
@@ -378,15 +378,15 @@ impl Worker {
             }
             let (phase, mut task) = (slot.time_out(), slot.task());
             self.live -= 1;
-            self.tally.ended(task, slot.body_bytes(), now);
-            self.tally.timed_out(task, phase, now);
+            self.recorder.ended(task, slot.body_bytes(), now);
+            self.recorder.timed_out(task, phase, now);
             self.ended_at = now;
             let retries = self.client_timeout.map_or(0, |timeout| timeout.retries);
             if task.retries < retries && !ends {
                 task.retries += 1;
                 self.begin(place, task, now)?;
             } else {
-                self.tally.never_completed(task);
+                self.recorder.never_completed(task);
                 self.generator.ended(place, now);
             }
         }
@@ -395,8 +395,8 @@ impl Worker {
 
     /// Drops queued and remaining arrivals at the end of the run.
     fn turn_away(&mut self) {
-        while let Some(intended) = self.generator.rest(self.tally.schedule.sustain_end) {
-            self.tally.dropped(intended);
+        while let Some(intended) = self.generator.rest(self.recorder.schedule.sustain_end) {
+            self.recorder.dropped(intended);
         }
     }
 
@@ -408,14 +408,14 @@ impl Worker {
         if !(tried && silent) {
             return None;
         }
-        self.tally.whole.worst().map(|(failure, _)| failure.clone())
+        self.recorder.tally.whole.worst().map(|(failure, _)| failure.clone())
     }
 
     fn abandon(&mut self) {
         for slot in &mut self.slots {
             if slot.is_live() {
                 slot.abandon();
-                self.tally.abandoned += 1;
+                self.recorder.tally.abandoned += 1;
             }
         }
         self.live = 0;
@@ -434,7 +434,7 @@ mod tests {
         let target = Target::new("127.0.0.1:1".parse().unwrap()).unwrap();
         let targets = Targets::of(&target, None);
         let mut worker = Worker::new(&plan, targets, 0).unwrap();
-        let now = worker.tally.schedule.sustain_end;
+        let now = worker.recorder.schedule.sustain_end;
         worker.generator.ended(0, now); // succeeded, and could start again
         worker.generator.failed(1, now - SWEEP); // failed, and could start again
         assert_eq!(worker.timeout(now, now + SWEEP).unwrap(), None);
