@@ -28,8 +28,8 @@ use std::process::ExitCode;
 use crate::error::CliError;
 use crate::options::{Options, Verb};
 use crate::verbs::{
-    bench, compare, completions, fleet, kernel, key, ladder, man, model, provider, report, serve,
-    session, signer, simulate, speed, trial, tune, workload,
+    agent, bench, compare, completions, fleet, kernel, key, ladder, man, model, provider, report,
+    serve, session, signer, simulate, speed, trial, tune, workload,
 };
 
 fn main() -> ExitCode {
@@ -43,6 +43,7 @@ fn run() -> Result<ExitCode, CliError> {
     let options = Options::read()?;
     interrupt::listen()?;
     match options.verb {
+        Verb::Agent(options) => agent::run(&options),
         Verb::Bench(options) => bench::run(&options),
         Verb::Compare(options) => compare::run(&options),
         Verb::Completions(options) => completions::run(&options),

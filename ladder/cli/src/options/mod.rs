@@ -16,6 +16,7 @@ use std::ffi::OsString;
 use clap::error::ErrorKind;
 use clap::{ArgMatches, Command, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
+pub(crate) use crate::verbs::agent::Agent;
 pub(crate) use crate::verbs::bench::options::sub_verbs::{ResponseCurve, Sampling};
 pub(crate) use crate::verbs::bench::options::{
     Bench, BenchCommand, CoreSpan, EngineKind, Mode, ServerKind,
@@ -60,6 +61,8 @@ OPENSSL_ia32cap.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
+    /// Load a server for 'tollgate bench URL --agents', which starts this on each machine
+    Agent(Agent),
     /// Load a TLS server, or two embedded servers in turn, and check the counts against server logs
     Bench(Box<BenchCommand>),
     /// Compare the records of several runs or machines: faster, slower, or no change proven

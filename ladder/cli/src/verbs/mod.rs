@@ -1,5 +1,6 @@
 //! One module for each verb: its options, its records and its output.
 
+pub(crate) mod agent;
 pub(crate) mod bench;
 pub(crate) mod compare;
 pub(crate) mod completions;

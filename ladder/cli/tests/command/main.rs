@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 #![allow(clippy::print_stdout, reason = "what was skipped is said")]
 
+mod agents;
 mod bench;
 mod clients;
 mod compare;

@@ -8,6 +8,7 @@ use std::path::Path;
 use openssl::error::ErrorStack;
 use openssl::pkey::PKey;
 use openssl::x509::X509;
+use tollgate_agents::Controller;
 use tollgate_load::{AccessLog, CgroupCpu, CpuMeter, Naming, Server, processes_cpu};
 use tollgate_probe::{ClientCertificate, Scheme, Site, resolve};
 use tollgate_record::Subject;
@@ -19,8 +20,10 @@ use super::options::given::Probed;
 use super::plan;
 use crate::cells::distinct;
 use crate::error::CliError;
+use crate::interrupt;
 use crate::keys;
 use crate::options::Bench as Options;
+use crate::verbs::agent;
 
 /// Examines the server at the URL, if there is one, and adds its properties to the options.
 pub(super) fn applied(options: &Options) -> Result<Options, CliError> {
@@ -39,8 +42,24 @@ pub(super) fn applied(options: &Options) -> Result<Options, CliError> {
     if let Some(bytes) = probe.body.as_ref().and_then(|body| body.bytes) {
         options.bytes = bytes;
     }
-    options.given.probed = Some(Probed { site, probe, choice });
+    let agents = agents(&options, &site)?;
+    options.given.probed = Some(Probed { site, probe, choice, agents });
     Ok(options)
+}
+
+/// Starts the agents, if the options name some.
+fn agents(options: &Options, site: &Site) -> Result<Option<Controller>, CliError> {
+    if options.given.agents.is_empty() {
+        return Ok(None);
+    }
+    let target = tollgate_agents::Site {
+        url: site.url().to_string(),
+        address: site.target().address(),
+        may_test: options.given.i_may_test.clone(),
+    };
+    let version = agent::version();
+    let started = Controller::start(&options.given.agents, &target, &version, &interrupt::asked);
+    Ok(Some(started?))
 }
 
 pub(super) fn heading(options: &Options) -> String {
@@ -48,6 +67,9 @@ pub(super) fn heading(options: &Options) -> String {
     let (url, address) = (probed.site.url(), probed.site.target().address());
     let mut text = wrapped(&format!("{url}, at {address}:"));
     for line in probed.probe.lines() {
+        text += &wrapped(&format!("- {line}"));
+    }
+    for line in probed.agents.iter().flat_map(Controller::lines) {
         text += &wrapped(&format!("- {line}"));
     }
     let plans = plan::plans(options).unwrap_or_default();
@@ -98,6 +120,9 @@ pub(super) fn server<'a>(
     let mut server = Server::new(&naming.by, target.clone());
     if probed.is_plain() {
         server = server.with_plain(target.clone());
+    }
+    if let Some(agents) = &probed.agents {
+        server = server.with_agents(agents.clone());
     }
     let (log, meter) = evidence(options)?;
     server.referee = log.map(|log| Box::new(log) as _);

@@ -267,6 +267,11 @@ pub(super) fn context(options: &Options, host: &Host) -> tollgate_load::Context 
         if let Some(shown) = probed.site.client_certificate() {
             conditions.insert("client_certificate".to_owned(), shown.key().to_owned());
         }
+        if let Some(agents) = &probed.agents {
+            conditions.insert("agents".to_owned(), options.given.agents.len().to_string());
+            let error_us = agents.clock_error().as_nanos().div_ceil(1000);
+            conditions.insert("agents_clock_error_us".to_owned(), error_us.to_string());
+        }
         if let Some(until) = target.consent_until() {
             conditions.insert("consent".to_owned(), format!("until {until}"));
         }

@@ -50,7 +50,7 @@ pub(in crate::verbs) fn plans(options: &Options) -> Result<Vec<Plan>, CliError> 
         let resume = options.resume(plan.word() == Protocol::Tls13.word());
         let plan = Plan {
             connections: options.in_flight(),
-            threads: u32::try_from(cores.len().max(1)).unwrap_or(u32::MAX),
+            threads: threads(options, &cores),
             cores: cores.clone(),
             warm_up_ms: milliseconds(warm_up_seconds(options)),
             sustain_ms: milliseconds(options.seconds),
@@ -166,9 +166,18 @@ pub(super) fn search_seconds(options: &Options) -> f64 {
     24.0 * ((1.0 + WARM_UP_PART) * options.seconds + ASIDE_S)
 }
 
+/// Returns the number of threads: one on each core, of each agent if there are agents.
+fn threads(options: &Options, cores: &[u32]) -> u32 {
+    let all = cores.len().max(1) * options.given.agents.len().max(1);
+    u32::try_from(all).unwrap_or(u32::MAX)
+}
+
 /// Returns the cores of the client's threads; by default the first core, if there are two or more
-/// cores.
+/// cores, and no core of agents, which may share a machine.
 pub(super) fn client_cores(options: &Options) -> Vec<u32> {
+    if !options.given.agents.is_empty() {
+        return options.load.client_cores.clone();
+    }
     cores(&options.load.client_cores, |_| 0)
 }
 
@@ -224,6 +233,10 @@ pub(super) fn words(options: &Options) -> String {
             None => String::new(),
         };
     let client = each("a thread", &client_cores(options));
+    let client = match options.given.agents.len() {
+        0 => client,
+        count => format!("{count} agents, each {client}"),
+    };
     let chosen = options.given.probed.as_ref().and_then(|probed| probed.choice().1.suite);
     let suites = match (&*options.suites, chosen) {
         ([], Some(suite)) if options.protocol.is_empty() => suite,

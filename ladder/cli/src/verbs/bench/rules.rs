@@ -135,7 +135,16 @@ fn of_url(options: &Options) -> Option<&'static str> {
             || size.is_none_or(|size| size.parse::<u64>().is_err())
             || url.name().is_some_and(|name| name != "localhost")
     });
+    let has_agents = !given.agents.is_empty();
     Some(match () {
+        () if has_agents && (has_form || given.client_cert.is_some()) => {
+            "--agents: values that may be secret are not sent to agents: leave out --method, \
+             --header, --body and --client-cert"
+        }
+        () if has_agents && (options.requests.is_some() || !is_minimal) => {
+            "--agents: they run for a time, with the load generator: leave out --requests and \
+             --client"
+        }
         () if is_plain && has_handshake => {
             "URL: http has no handshake: leave out --protocol, --suites, --group, --resume, \
              --client-cert and --handshake-only"

@@ -2,8 +2,6 @@
 //!
 //! The servers take turns, and rounds with a drifting rate are repeated.
 
-use core::mem::discriminant;
-
 use tollgate_load::{
     Comparison, Context, Error, Finding, Naming, Outcome, Plan, ServedBodies, Server, Verdict,
     compare, records,
@@ -108,6 +106,7 @@ pub(super) fn is_unsteady(outcome: &Outcome) -> bool {
 
 fn is_beyond_repeating(outcome: &Outcome) -> bool {
     outcome.reasons.iter().any(|reason| {
+        let reason = reason.cause();
         !matches!(reason, Finding::Drift { .. } | Finding::OfferedOffPlan { .. } | Finding::Stalled)
     })
 }
@@ -223,7 +222,7 @@ fn findings<'a>(all: impl Iterator<Item = (&'a str, &'a Finding)>, how: &str) ->
     let mut kinds: Vec<(&str, &Finding, usize)> = Vec::new();
     for (server, finding) in all {
         let same = |(name, known, _): &&mut (&str, &Finding, usize)| {
-            *name == server && discriminant(*known) == discriminant(finding)
+            *name == server && known.is_like(finding)
         };
         match kinds.iter_mut().find(same) {
             Some((.., more)) => *more += 1,

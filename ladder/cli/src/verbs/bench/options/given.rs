@@ -5,6 +5,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use tollgate_agents::{Address, Controller};
 use tollgate_load::{Arrivals, Exchange, LogFormat, Offer, Pattern, Plan, Protocol, RequestForm};
 use tollgate_probe::{Probe, Scheme, Site};
 
@@ -57,6 +58,12 @@ pub(crate) struct Given {
     #[arg(short = 'd', long, value_name = "TEXT|@FILE", requires = "target")]
     pub(crate) body: Option<String>,
 
+    /// Agents that load the server instead of this process, separated by commas: ssh:HOST runs
+    /// 'tollgate agent' on HOST, exec:COMMAND runs the command; each has a thread on each of
+    /// --client-cores, or one thread
+    #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "target")]
+    pub(crate) agents: Vec<Address>,
+
     /// Filled in by a request to the URL.
     #[arg(skip)]
     pub(crate) probed: Option<Probed>,
@@ -92,6 +99,8 @@ pub(crate) struct Probed {
     pub(crate) probe: Probe,
     /// The protocol to measure if the options name none.
     pub(crate) choice: Option<(Protocol, Offer)>,
+    /// The agents that load it, if there are any.
+    pub(crate) agents: Option<Controller>,
 }
 
 impl Probed {
