@@ -1,7 +1,8 @@
-//! Batches on a device, one after the other, with a check of each result.
+//! Batches on a device, one after the other and two at a time, with a check of each result.
 
 use core::time::Duration;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 use std::time::Instant;
 
 use tollgate_cuda::{Done, Meter, Operation, Operations, Prepared, Size};
@@ -26,14 +27,19 @@ const STRETCH_BYTES_MAX: usize = 256 << 20;
 /// Batches of one size of key.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Batches {
+    /// Batches that ran one after the other.
     pub(super) times: Vec<Done>,
+    /// Batches while another one was prepared or ran.
+    pub(super) overlapped: Vec<Done>,
+    /// Operations per second of all overlapped batches, one for each stretch.
+    pub(super) per_s: Vec<f64>,
     /// The numbers of the exponentiations.
     pub(super) prepared: Option<Prepared>,
     /// Results that were compared, all right, with those of the first batch, which has no time.
     pub(super) compared: u64,
-    /// One for each stretch; empty if the device has no meter.
+    /// One for each stretch of overlapped batches; empty if the device has no meter.
     pub(super) operations_per_joule: Vec<f64>,
-    /// The clock at the end of each stretch.
+    /// The clock at the end of each such stretch.
     pub(super) clock_mhz: Vec<u32>,
 }
 
@@ -42,11 +48,11 @@ pub(super) fn whole(done: &Done) -> Duration {
     done.load + done.execute + done.store + done.notify
 }
 
-/// Runs full batches and checks each result. The first batch, which copies the key and makes blinding
-/// pairs, is compared with the processor's private operations; its times do not count. `None` after
-/// Ctrl-C.
+/// Runs full batches and checks each result: alternately one after the other, and with a thread for each
+/// of `operations`. The first batch of each, which copies the key and makes blinding pairs, is compared
+/// with the processor's private operations; its times do not count. `None` after Ctrl-C.
 pub(super) fn measure(
-    operations: &mut Operations,
+    operations: &mut [Operations],
     meter: Option<&Meter>,
     size: Size,
     seconds: Duration,
@@ -54,14 +60,24 @@ pub(super) fn measure(
 ) -> Result<Option<Batches>, CliError> {
     let key = Key::built_in(u32::try_from(size.bits())?)?.ours;
     let cores = Cores::new(Arc::clone(&key))?;
-    let prepared = operations.prepare(size).map_err(CliError::about("--unit gpu"))?;
+    let prepared = operations[0].prepare(size).map_err(CliError::about("--unit gpu"))?;
+    // All use the same numbers, so that batches have one width.
+    for other in &mut operations[1..] {
+        other.choose(prepared.numbers);
+        other.prepare(size).map_err(CliError::about("--unit gpu"))?;
+    }
     let found = Batches { prepared: Some(prepared), ..Batches::default() };
     let mut run = Run { operations, meter, size, key, cores, found };
-    let mut last = whole(&run.first()?);
+    let mut last = Duration::ZERO;
+    for unit in 0..run.operations.len() {
+        last = whole(&run.first(unit)?);
+    }
     let begin = Instant::now();
     loop {
-        let left = seconds.saturating_sub(begin.elapsed());
-        run.stretch(batches(STRETCH.min(left), last, run.batch_bytes()))?;
+        let left = seconds.saturating_sub(begin.elapsed()) / 2;
+        let count = batches(STRETCH.min(left), last, run.batch_bytes());
+        run.stretch(count, 1)?;
+        run.stretch(count.max(run.operations.len()), run.operations.len())?;
         if interrupt::asked() {
             return Ok(None);
         }
@@ -81,7 +97,7 @@ fn batches(stretch: Duration, batch: Duration, bytes: usize) -> usize {
 }
 
 struct Run<'a> {
-    operations: &'a mut Operations,
+    operations: &'a mut [Operations],
     meter: Option<&'a Meter>,
     size: Size,
     key: Arc<PrivateKey>,
@@ -91,7 +107,7 @@ struct Run<'a> {
 
 impl Run<'_> {
     fn width(&self) -> usize {
-        self.operations.width(self.size)
+        self.operations[0].width(self.size)
     }
 
     fn batch_bytes(&self) -> usize {
@@ -99,11 +115,11 @@ impl Run<'_> {
     }
 
     /// Runs a batch and compares it with the processor's private operations.
-    fn first(&mut self) -> Result<Done, CliError> {
-        let mut numbers = self.cores.numbers(0, self.width());
+    fn first(&mut self, unit: usize) -> Result<Done, CliError> {
+        let mut numbers = self.cores.numbers(self.found.compared, self.width());
         let mut expected = numbers.clone();
         self.cores.private(&mut expected)?;
-        let done = self.batch(&mut numbers)?;
+        let done = batch(&mut self.operations[unit], self.size, &self.key, &mut numbers)?;
         let bytes = self.size.bytes();
         let pairs = numbers.chunks_exact(bytes).zip(expected.chunks_exact(bytes));
         let wrong = pairs.filter(|(result, right)| result != right).map(|_| 1).sum();
@@ -111,37 +127,48 @@ impl Run<'_> {
         Ok(done)
     }
 
-    /// Runs batches back to back, and then checks their results.
-    fn stretch(&mut self, batches: usize) -> Result<(), CliError> {
+    /// Runs batches back to back, in this number of threads, and then checks their results.
+    fn stretch(&mut self, batches: usize, threads: usize) -> Result<(), CliError> {
         // No number comes twice.
         let first = self.found.compared;
         let mut numbers = self.cores.numbers(first, batches * self.width());
         let (bytes, energy) = (self.batch_bytes(), self.meter.and_then(Meter::energy_mj));
-        let mut operations = 0;
-        for batch in numbers.chunks_exact_mut(bytes).take_while(|_| !interrupt::asked()) {
-            let done = self.batch(batch)?;
-            operations += done.operations;
-            self.found.times.push(done);
+        let begin = Instant::now();
+        let rest = Mutex::new(numbers.chunks_exact_mut(bytes));
+        let next = || rest.lock().unwrap_or_else(PoisonError::into_inner).next();
+        let work = |operations: &mut Operations| {
+            let mut times = Vec::new();
+            while let Some(numbers) = next().filter(|_| !interrupt::asked()) {
+                times.push(batch(operations, self.size, &self.key, numbers)?);
+            }
+            Ok::<_, CliError>(times)
+        };
+        let times = thread::scope(|scope| {
+            let spawned = self.operations[..threads].iter_mut();
+            let threads: Vec<_> = spawned.map(|one| scope.spawn(|| work(one))).collect();
+            let times = threads.into_iter().map(|thread| thread.join().expect("no panic"));
+            times.collect::<Result<Vec<_>, _>>()
+        });
+        let times = times?.concat();
+        let seconds = begin.elapsed().as_secs_f64();
+        let operations: usize = times.iter().map(|done| done.operations).sum();
+        if threads == 1 {
+            self.found.times.extend(times);
+        } else {
+            self.found.overlapped.extend(times);
+            self.found.per_s.push(float(operations as u64) / seconds);
+            self.found.clock_mhz.extend(self.meter.and_then(Meter::clock_mhz));
+            let after = self.meter.and_then(Meter::energy_mj);
+            if let Some((before, after)) = energy.zip(after).filter(|(before, after)| after > before) {
+                let joules = float(after - before) / 1e3;
+                self.found.operations_per_joule.push(float(operations as u64) / joules);
+            }
         }
-        self.found.clock_mhz.extend(self.meter.and_then(Meter::clock_mhz));
-        if let (Some(before), Some(after)) = (energy, self.meter.and_then(Meter::energy_mj))
-            && after > before
-        {
-            let joules = float(after - before) / 1e3;
-            self.found.operations_per_joule.push(float(operations as u64) / joules);
+        if interrupt::asked() {
+            return Ok(());
         }
-        numbers.truncate(operations * self.size.bytes());
         let wrong = self.cores.wrong(first, &mut numbers)?;
         self.compared(operations, wrong)
-    }
-
-    fn batch(&mut self, numbers: &mut [u8]) -> Result<Done, CliError> {
-        let (size, key) = (self.size, &self.key);
-        let numbers = numbers.chunks_exact_mut(size.bytes());
-        // An operation that does not pass keeps its number, which the comparison finds.
-        let mut batch: Vec<_> =
-            numbers.map(|number| Operation { key, number, passed: false }).collect();
-        self.operations.run(size, &mut batch, LIMIT).map_err(CliError::about("--unit gpu"))
     }
 
     fn compared(&mut self, operations: usize, wrong: u64) -> Result<(), CliError> {
@@ -155,6 +182,20 @@ impl Run<'_> {
         }
         Ok(())
     }
+}
+
+/// Runs a batch in place.
+fn batch(
+    operations: &mut Operations,
+    size: Size,
+    key: &Arc<PrivateKey>,
+    numbers: &mut [u8],
+) -> Result<Done, CliError> {
+    let numbers = numbers.chunks_exact_mut(size.bytes());
+    // An operation that does not pass keeps its number, which the comparison finds.
+    let mut batch: Vec<_> =
+        numbers.map(|number| Operation { key, number, passed: false }).collect();
+    operations.run(size, &mut batch, LIMIT).map_err(CliError::about("--unit gpu"))
 }
 
 #[cfg(test)]
