@@ -2,7 +2,8 @@
 // kernels of this folder on a CPU. The tests compile it and open it in place of libcuda.so.1.
 //
 // Work of a stream runs only when an event after it is asked for, so that memory that changes too
-// early gives wrong results. Each call that needs a context fails on a thread that has none.
+// early gives wrong results. Each call that needs a context fails on a thread that has none. Threads may
+// call at the same time.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,8 @@
 
 #include <deque>
 #include <functional>
-#include <set>
+#include <map>
+#include <mutex>
 #include <vector>
 
 #include "power52.h"
@@ -117,17 +119,32 @@ enum Code { SUCCESS = 0, INVALID_VALUE = 1, INVALID_CONTEXT = 201, NOT_FOUND = 5
 int values[8] = {13000, 1, 9, 0, 0, 0, 0, 64};
 enum Value { VERSION, DEVICES, MAJOR, MINOR, HANGS, FAILS, CORRUPTS, SINGLE_TO_DOUBLE };
 
+// Work of a stream, and the memory of the host that it reads or writes.
+struct Work {
+    std::function<void()> run;
+    const uint8_t* host;
+};
+
+typedef std::deque<Work> Stream;
+
 struct Event {
     bool passed;
     double milliseconds;
+    Stream* stream;
 };
 
-std::deque<std::function<void()>> stream;
-std::set<void*> pinned;
+// Held by each call that uses what threads share.
+std::recursive_mutex mutex;
+typedef std::lock_guard<std::recursive_mutex> Locked;
+// Never freed.
+std::vector<Stream*> streams;
+// The length of each pinned memory.
+std::map<const uint8_t*, size_t> pinned;
+int users;
 // Start and length of each memory of the device, which is never freed.
 std::vector<std::pair<uint8_t*, size_t>> memories;
 thread_local void* current;
-int context, stream_handle, module;
+int context, module;
 
 struct Function {
     uint32_t kernel, bits;
@@ -178,11 +195,22 @@ void enter52(double* x, const uint32_t* base, const double* rr, const double* rr
     fold52<n, k>(x, base, slots, rr, rrr, prime, k0);
 }
 
-int in_stream(std::function<void()> work)
+int in_stream(void* stream, std::function<void()> work, const void* host = nullptr)
 {
+    Locked locked(mutex);
     if (current != &context) return INVALID_CONTEXT;
-    stream.push_back(work);
+    ((Stream*)stream)->push_back({work, (const uint8_t*)host});
     return SUCCESS;
+}
+
+bool is_in_use(const uint8_t* memory, size_t bytes)
+{
+    for (const Stream* stream : streams) {
+        for (const Work& work : *stream) {
+            if (work.host >= memory && work.host < memory + bytes) return true;
+        }
+    }
+    return false;
 }
 
 } // namespace
@@ -322,13 +350,19 @@ int cuDeviceGetAttribute(int* value, int attribute, int)
 
 int cuDevicePrimaryCtxRetain(void** to, int)
 {
+    Locked locked(mutex);
+    users++;
     *to = &context;
     return SUCCESS;
 }
 
 int cuDevicePrimaryCtxRelease_v2(int)
 {
-    return stream.empty() && pinned.empty() ? SUCCESS : INVALID_VALUE;
+    Locked locked(mutex);
+    if (--users > 0) return SUCCESS;
+    bool has_work = false;
+    for (const Stream* stream : streams) has_work |= !stream->empty();
+    return !has_work && pinned.empty() ? SUCCESS : INVALID_VALUE;
 }
 
 int cuCtxSetCurrent(void* to)
@@ -347,7 +381,9 @@ int cuGetErrorName(int code, const char** name)
 
 int cuStreamCreate(void** to, unsigned)
 {
-    *to = &stream_handle;
+    Locked locked(mutex);
+    streams.push_back(new Stream());
+    *to = streams.back();
     return current == &context ? SUCCESS : INVALID_CONTEXT;
 }
 
@@ -357,25 +393,30 @@ int cuEventCreate(void** event, unsigned)
     return current == &context ? SUCCESS : INVALID_CONTEXT;
 }
 
-int cuEventRecord(void* event, void*)
+int cuEventRecord(void* to, void* stream)
 {
-    ((Event*)event)->passed = false;
-    return in_stream([=] { *(Event*)event = {true, now()}; });
+    Locked locked(mutex);
+    Event* event = (Event*)to;
+    *event = {false, 0, (Stream*)stream};
+    return in_stream(stream, [=] { event->passed = true, event->milliseconds = now(); });
 }
 
-int cuEventQuery(void* event)
+int cuEventQuery(void* of)
 {
+    Locked locked(mutex);
     if (values[HANGS]) return NOT_READY;
     if (values[FAILS]) return LAUNCH_FAILED;
-    while (!((Event*)event)->passed && !stream.empty()) {
-        stream.front()();
-        stream.pop_front();
+    Event* event = (Event*)of;
+    while (!event->passed && event->stream && !event->stream->empty()) {
+        event->stream->front().run();
+        event->stream->pop_front();
     }
-    return ((Event*)event)->passed ? SUCCESS : NOT_READY;
+    return event->passed ? SUCCESS : NOT_READY;
 }
 
 int cuEventElapsedTime(float* milliseconds, void* from, void* to)
 {
+    Locked locked(mutex);
     if (!((Event*)from)->passed || !((Event*)to)->passed) return NOT_READY;
     *milliseconds = ((Event*)to)->milliseconds - ((Event*)from)->milliseconds;
     return SUCCESS;
@@ -414,6 +455,7 @@ int cuFuncSetAttribute(void*, int attribute, int bytes)
 
 int cuMemAlloc_v2(uint64_t* address, size_t bytes)
 {
+    Locked locked(mutex);
     void* memory = malloc(bytes);
     memset(memory, 0xa5, bytes); // old contents
     *address = (uint64_t)memory;
@@ -423,38 +465,43 @@ int cuMemAlloc_v2(uint64_t* address, size_t bytes)
 
 int cuMemHostAlloc(void** memory, size_t bytes, unsigned)
 {
+    Locked locked(mutex);
     *memory = malloc(bytes);
-    pinned.insert(*memory);
+    pinned[(const uint8_t*)*memory] = bytes;
     return current == &context ? SUCCESS : INVALID_CONTEXT;
 }
 
 int cuMemFreeHost(void* memory)
 {
+    Locked locked(mutex);
+    auto found = pinned.find((const uint8_t*)memory);
+    if (found == pinned.end() || is_in_use(found->first, found->second)) return INVALID_VALUE;
+    pinned.erase(found);
     free(memory);
-    return stream.empty() && pinned.erase(memory) == 1 ? SUCCESS : INVALID_VALUE;
+    return SUCCESS;
 }
 
-int cuMemcpyHtoDAsync_v2(uint64_t to, const void* from, size_t bytes, void*)
+int cuMemcpyHtoDAsync_v2(uint64_t to, const void* from, size_t bytes, void* stream)
 {
-    return in_stream([=] { memcpy((void*)to, from, bytes); });
+    return in_stream(stream, [=] { memcpy((void*)to, from, bytes); }, from);
 }
 
-int cuMemcpyDtoHAsync_v2(void* to, uint64_t from, size_t bytes, void*)
+int cuMemcpyDtoHAsync_v2(void* to, uint64_t from, size_t bytes, void* stream)
 {
-    return in_stream([=] {
+    return in_stream(stream, [=] {
         memcpy(to, (const void*)from, bytes);
         // Results are longer than statuses.
         if (values[CORRUPTS] && bytes >= 128) *(uint8_t*)to ^= 1;
-    });
+    }, to);
 }
 
-int cuMemsetD8Async(uint64_t to, uint8_t value, size_t bytes, void*)
+int cuMemsetD8Async(uint64_t to, uint8_t value, size_t bytes, void* stream)
 {
-    return in_stream([=] { memset((void*)to, value, bytes); });
+    return in_stream(stream, [=] { memset((void*)to, value, bytes); });
 }
 
 int cuLaunchKernel(void* function, unsigned blocks, unsigned y, unsigned z, unsigned threads,
-                   unsigned y_threads, unsigned z_threads, unsigned shared_bytes, void*,
+                   unsigned y_threads, unsigned z_threads, unsigned shared_bytes, void* stream,
                    void** arguments, void**)
 {
     const Function of = *(const Function*)function;
@@ -467,7 +514,7 @@ int cuLaunchKernel(void* function, unsigned blocks, unsigned y, unsigned z, unsi
     bool is_flat = y * z * y_threads * z_threads == 1 && threads == 128;
     bool has_table = shared_bytes == table * threads;
     if (!fits || !is_flat || !has_table) return INVALID_VALUE;
-    return in_stream([=] { run_kernel(of.kernel, of.bits, batch); });
+    return in_stream(stream, [=] { run_kernel(of.kernel, of.bits, batch); });
 }
 
 } // extern "C"

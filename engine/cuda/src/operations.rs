@@ -104,8 +104,14 @@ impl Operations {
     #[must_use]
     pub fn with_numbers(device: Box<dyn Device>, width_max: usize, numbers: Numbers) -> Self {
         let mut operations = Self::new(device, width_max);
-        operations.numbers = Some(numbers);
+        operations.choose(numbers);
         operations
+    }
+
+    /// Uses these numbers for the sizes of keys that are not prepared yet, as
+    /// [`with_numbers`](Self::with_numbers).
+    pub fn choose(&mut self, numbers: Numbers) {
+        self.numbers = Some(numbers);
     }
 
     /// Returns the device's name.

@@ -2,8 +2,10 @@
 //! the processor.
 
 use core::fmt;
+use core::num::NonZero;
 use core::time::Duration;
 use std::sync::Arc;
+use std::thread;
 use std::time::Instant;
 
 use tollgate_queue::{Class, Lanes, PrivateJob, Request, SelfTestFailed, Unit};
@@ -23,7 +25,8 @@ pub struct Offload {
     /// `None` after the device has failed.
     operations: Option<Operations>,
     lanes: Lanes,
-    workspace: Workspace,
+    /// For the checks of results, one for each thread that takes part; there is at least one.
+    workspaces: Vec<Workspace>,
     policy: Policy,
     /// Times of each size; `None` before its self test.
     costs: [Option<Costs>; Size::ALL.len()],
@@ -54,6 +57,9 @@ const SELF_TEST_KEYS: [(Size, &str); 4] = [
 /// Limit of each batch of a self test, in which a device may be slow.
 const SELF_TEST_LIMIT: Duration = Duration::from_secs(60);
 
+/// A thread checks at least this number of results, in less than a millisecond.
+const CHECKED_MIN: usize = 64;
+
 /// First bytes of the numbers of a self test: below every modulus, whose highest bit is set.
 const SELF_TEST_NUMBERS: [u8; 2] = [0x12, 0x7f];
 
@@ -76,11 +82,13 @@ impl Offload {
         policy: Policy,
         listener: impl FnMut(Event) + Send + 'static,
     ) -> Result<Self, Error> {
+        let cores = thread::available_parallelism().map_or(1, NonZero::get);
+        let workspaces = (0..policy.cores.clamp(1, cores)).map(|_| Workspace::new());
         Ok(Self {
             name: format!("offload to {}", device.name()),
             operations: Some(Operations::new(device, width_max)),
             lanes: Lanes::new(0)?,
-            workspace: Workspace::new()?,
+            workspaces: workspaces.collect::<Result<_, _>>()?,
             policy,
             costs: [None; Size::ALL.len()],
             listener: Box::new(listener),
@@ -113,8 +121,7 @@ impl Offload {
         batch: &mut [Operation<'_>],
         limit: Duration,
     ) -> Option<Vec<bool>> {
-        let mut inputs: Vec<_> =
-            batch.iter().map(|op| Zeroizing::new(op.number.to_vec())).collect();
+        let inputs: Vec<_> = batch.iter().map(|op| Zeroizing::new(op.number.to_vec())).collect();
         let begin = Instant::now();
         match self.operations.as_mut()?.run(size, batch, limit) {
             Ok(done) => {
@@ -129,19 +136,7 @@ impl Offload {
                 return None;
             }
         }
-        // The processor checks each result too, until a GPU has proved itself by millions of operations.
-        let powers = batch.iter().map(|operation| Zeroizing::new(operation.number.to_vec()));
-        let mut powers: Vec<_> = powers.collect();
-        let requests = batch.iter().zip(&mut powers);
-        let mut requests: Vec<_> =
-            requests.map(|(operation, s)| PublicRequest::new(operation.key.public(), s)).collect();
-        public_batch(&mut self.workspace, &mut requests);
-        let equal = |(request, input): (&mut PublicRequest<'_>, &mut Zeroizing<Vec<u8>>)| {
-            request.outcome().is_ok() && *request.buffer() == ***input
-        };
-        let equal: Vec<bool> = requests.iter_mut().zip(&mut inputs).map(equal).collect();
-        let right = batch.iter().zip(equal).map(|(operation, equal)| operation.passed && equal);
-        let right: Vec<bool> = right.collect();
+        let right = are_right(&mut self.workspaces, batch, &inputs);
         let wrong = right.iter().filter(|right| !**right).count();
         if wrong > 0 {
             (self.listener)(Event::Wrong(wrong));
@@ -196,7 +191,7 @@ impl Offload {
                 let mut expected = vec![first; key.size()];
                 let mut number = expected.clone();
                 let begin = Instant::now();
-                key.private(&mut self.workspace, &mut expected).map_err(|_| "an operation")?;
+                key.private(&mut self.workspaces[0], &mut expected).map_err(|_| "an operation")?;
                 operation = begin.elapsed();
                 let mut operations = [Operation { key: &key, number: &mut number, passed: false }];
                 let begin = Instant::now();
@@ -210,6 +205,55 @@ impl Offload {
         }
         Ok(())
     }
+}
+
+/// Returns which results, raised to e, are their inputs. The processor does so although the device has:
+/// memory and copies can fail too. A core needs several times as long as a GPU, so large batches are
+/// shared among threads.
+fn are_right(
+    workspaces: &mut [Workspace],
+    batch: &[Operation<'_>],
+    inputs: &[Zeroizing<Vec<u8>>],
+) -> Vec<bool> {
+    let part = batch.len().div_ceil(workspaces.len()).max(CHECKED_MIN);
+    if batch.len() <= part {
+        return part_is_right(&mut workspaces[0], batch, inputs);
+    }
+    let parts = || batch.chunks(part).zip(inputs.chunks(part));
+    let checked: Vec<Option<Vec<bool>>> = thread::scope(|scope| {
+        let each = parts().zip(&mut *workspaces);
+        let threads: Vec<_> = each
+            .map(|((batch, inputs), workspace)| {
+                let check = move || part_is_right(workspace, batch, inputs);
+                thread::Builder::new().spawn_scoped(scope, check).ok()
+            })
+            .collect();
+        threads.into_iter().map(|thread| thread?.join().ok()).collect()
+    });
+    // A part whose thread did not start is checked here.
+    let all = checked.into_iter().zip(parts());
+    all.flat_map(|(checked, (batch, inputs))| {
+        checked.unwrap_or_else(|| part_is_right(&mut workspaces[0], batch, inputs))
+    })
+    .collect()
+}
+
+/// [`are_right`] in this thread.
+fn part_is_right(
+    workspace: &mut Workspace,
+    batch: &[Operation<'_>],
+    inputs: &[Zeroizing<Vec<u8>>],
+) -> Vec<bool> {
+    let powers = batch.iter().map(|operation| Zeroizing::new(operation.number.to_vec()));
+    let mut powers: Vec<_> = powers.collect();
+    let requests = batch.iter().zip(&mut powers);
+    let mut requests: Vec<_> =
+        requests.map(|(operation, s)| PublicRequest::new(operation.key.public(), s)).collect();
+    public_batch(workspace, &mut requests);
+    let pairs = requests.iter_mut().zip(inputs);
+    let equal =
+        pairs.map(|(request, input)| request.outcome().is_ok() && *request.buffer() == ***input);
+    batch.iter().zip(equal).map(|(operation, equal)| operation.passed && equal).collect()
 }
 
 /// Ends a request after its operation.
@@ -258,5 +302,35 @@ impl Unit<PrivateJob> for Offload {
         }
         self.costs = [None; Size::ALL.len()];
         self.test().map_err(|what| SelfTestFailed { what })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tollgate_rsa::{PrivateRequest, private_batch};
+
+    use super::*;
+
+    #[test]
+    fn each_wrong_result_is_found_whichever_thread_checks_it() {
+        let key = Arc::new(PrivateKey::from_pem(SELF_TEST_KEYS[0].1).unwrap());
+        let number = |i: u8| Zeroizing::new([&[1, i][..], &vec![3; key.size() - 2]].concat());
+        let inputs: Vec<_> = (0..=200).map(number).collect();
+        let mut results = inputs.clone();
+        let requests = results.iter_mut().map(|x| PrivateRequest::new(&key, x));
+        private_batch(&mut Workspace::new().unwrap(), &mut requests.collect::<Vec<_>>());
+        let wrong = [0, 63, 64, 128, 150, 200];
+        wrong.iter().for_each(|&at: &usize| results[at][40] ^= 1);
+        let numbers = results.iter_mut();
+        let operation = |number| Operation { key: &key, number, passed: true };
+        let mut batch: Vec<_> = numbers.map(|number| operation(&mut number[..])).collect();
+        batch[70].passed = false;
+        for count in [1, 3, 4] {
+            let mut workspaces: Vec<_> = (0..count).map(|_| Workspace::new().unwrap()).collect();
+            let right = are_right(&mut workspaces, &batch, &inputs);
+            let found: Vec<_> = (0..=200).filter(|at| !right[*at]).collect();
+            assert_eq!(found, [0, 63, 64, 70, 128, 150, 200], "{count} threads");
+            assert_eq!(right.len(), 201);
+        }
     }
 }

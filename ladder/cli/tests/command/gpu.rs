@@ -73,28 +73,32 @@ fn batches_on_an_emulated_gpu_are_timed_compared_and_recorded() {
     assert!(text.contains("RSA-1024, times of whole batches:"), "{text}");
 
     let records = records(&file);
-    let on_gpu = |quantity: Quantity| -> &Record {
-        let found = records.iter().find(|record| {
-            record.quantity == quantity && {
-                record.subject.to_string() == "operation/rsa-1024/private?batch=32&by=gpu"
-            }
-        });
-        found.unwrap_or_else(|| panic!("{quantity}: {records:?}"))
+    let of = |subject: &str, quantity: Quantity| -> &Record {
+        let found = records
+            .iter()
+            .find(|record| record.quantity == quantity && record.subject.to_string() == subject);
+        found.unwrap_or_else(|| panic!("{subject} {quantity}: {records:?}"))
     };
+    let alone = "operation/rsa-1024/private?batch=32&by=gpu";
+    let overlapped = "operation/rsa-1024/private?batch=32&by=gpu&threads=2";
     let quantities = [
-        word::NS_PER_OPERATION,
-        word::OPERATIONS_PER_S,
-        word::LOAD_NS_PER_BATCH,
-        word::EXECUTE_NS_PER_BATCH,
-        word::STORE_NS_PER_BATCH,
-        word::NOTIFY_NS_PER_BATCH,
-        word::BATCH_NS_P50,
-        word::BATCH_NS_P99,
-        word::CPU_NS_PER_OPERATION,
-        word::OPERATIONS_PER_JOULE,
+        (alone, word::NS_PER_OPERATION),
+        (alone, word::OPERATIONS_PER_S),
+        (alone, word::LOAD_NS_PER_BATCH),
+        (alone, word::EXECUTE_NS_PER_BATCH),
+        (alone, word::STORE_NS_PER_BATCH),
+        (alone, word::NOTIFY_NS_PER_BATCH),
+        (alone, word::BATCH_NS_P50),
+        (alone, word::BATCH_NS_P99),
+        (alone, word::CPU_NS_PER_OPERATION),
+        (overlapped, word::OPERATIONS_PER_S),
+        (overlapped, word::BATCH_NS_P50),
+        (overlapped, word::BATCH_NS_P99),
+        (overlapped, word::CPU_NS_PER_OPERATION),
+        (overlapped, word::OPERATIONS_PER_JOULE),
     ];
-    for quantity in quantities {
-        let record = on_gpu(quantity);
+    for (subject, quantity) in quantities {
+        let record = of(subject, quantity);
         assert!(record.estimate.point() > 0.0, "{record:?}");
         let expected = [
             (word::GPU, "Emulated H200"),
@@ -106,10 +110,11 @@ fn batches_on_an_emulated_gpu_are_timed_compared_and_recorded() {
             assert_eq!(record.conditions[key], value);
         }
     }
-    // the meter counts two joules for each stretch, here of one batch
-    assert_eq!(on_gpu(word::OPERATIONS_PER_JOULE).estimate.point(), 16.0);
-    let compared: u64 = on_gpu(word::NS_PER_OPERATION).conditions[word::COMPARED].parse().unwrap();
-    assert!(compared >= 64 && compared.is_multiple_of(32), "{compared}");
+    // the meter counts two joules for each stretch, here of two batches
+    assert_eq!(of(overlapped, word::OPERATIONS_PER_JOULE).estimate.point(), 32.0);
+    let compared: u64 =
+        of(alone, word::NS_PER_OPERATION).conditions[word::COMPARED].parse().unwrap();
+    assert!(compared >= 160 && compared.is_multiple_of(32), "{compared}");
     let subjects = ["sign?batch=8&by=tollgate", "sign?by=openssl", "private?against=openssl"];
     for subject in subjects {
         let begins = format!("operation/rsa-1024/{subject}");
@@ -119,7 +124,7 @@ fn batches_on_an_emulated_gpu_are_timed_compared_and_recorded() {
 
     let page = scratch("gpu.html");
     let report = shown(&run(&["report", file.name(), "--report", page.name()]));
-    let row = report.split("RSA-1024! private, GPU x32").nth(1).unwrap_or_default();
+    let row = report.split("RSA-1024! private, GPU x32 x2").nth(1).unwrap_or_default();
     // after the unit, "per s", and the missing prediction
     let rate = row.split_whitespace().nth(3);
     assert_eq!(rate, Some(factors[1]), "{report}");
@@ -138,6 +143,6 @@ fn without_the_management_library_its_figures_are_absent() {
     assert_eq!(rows.last().unwrap()[8..], ["-", "-"], "{text}");
     let on_gpu = records(&file).into_iter().filter(|record| record.conditions.contains_key("gpu"));
     let on_gpu: Vec<Record> = on_gpu.collect();
-    assert_eq!(on_gpu.len(), 10, "the records without energy");
+    assert_eq!(on_gpu.len(), 14, "the records without energy");
     assert!(on_gpu.iter().all(|record| !record.conditions.contains_key(word::GPU_CLOCK_MHZ)));
 }

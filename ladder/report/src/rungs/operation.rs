@@ -2,7 +2,7 @@
 
 use tollgate_record::vocabulary::{
     AGAINST, BATCH, BOUND_CYCLES_PER_OPERATION, BY, CYCLES_PER_OPERATION, GPU, OPERATIONS_PER_S,
-    TIMES_AS_FAST,
+    THREADS, TIMES_AS_FAST,
 };
 use tollgate_record::{Area, Key, Operation, Record, Subject, Topic, Unit};
 
@@ -92,12 +92,15 @@ fn as_published(lookup: Lookup<'_>) -> Option<Figure<'_>> {
     Some(row.measured(ours).published(Some(theirs)))
 }
 
-/// Returns the rate of each size of key on a GPU.
+/// Returns the rate of each size of key on a GPU, with the operations in a batch and the batches at a time.
 fn on_gpu(lookup: Lookup<'_>) -> impl Iterator<Item = Figure<'_>> {
     let mut subjects = lookup.measured(Area::Operation);
     subjects.retain(|subject| subject.parameter(BY) == Some(GPU));
     subjects.into_iter().map(move |subject| {
-        let what = format!("{}, {}", names::operation(subject), contender(subject));
+        let mut what = format!("{}, {}", names::operation(subject), contender(subject));
+        if let Some(batches) = subject.parameter(THREADS) {
+            what += &format!(" x{batches}");
+        }
         let rate = lookup.record(Measured, subject, OPERATIONS_PER_S, Unit::PerSecond);
         Figure::new(what, Unit::PerSecond, "per s").measured(rate)
     })

@@ -159,7 +159,9 @@ impl Run<'_> {
             self.found.per_s.push(float(operations as u64) / seconds);
             self.found.clock_mhz.extend(self.meter.and_then(Meter::clock_mhz));
             let after = self.meter.and_then(Meter::energy_mj);
-            if let Some((before, after)) = energy.zip(after).filter(|(before, after)| after > before) {
+            if let Some((before, after)) =
+                energy.zip(after).filter(|(before, after)| after > before)
+            {
                 let joules = float(after - before) / 1e3;
                 self.found.operations_per_joule.push(float(operations as u64) / joules);
             }
@@ -281,20 +283,27 @@ mod tests {
         }
     }
 
-    fn measured(device: Box<dyn Device>) -> Result<Option<Batches>, CliError> {
-        let mut operations = Operations::new(device, usize::MAX);
+    fn measured(devices: [Box<Faulty>; 2]) -> Result<Option<Batches>, CliError> {
+        let mut operations = devices.map(|device| Operations::new(device, usize::MAX));
         measure(&mut operations, None, Size::Rsa1024, Duration::from_millis(300), |_| {})
     }
 
     #[test]
     fn all_batches_are_compared_and_one_wrong_bit_is_found() {
-        let found = measured(Faulty::new("right", None)).unwrap().unwrap();
-        assert_eq!(found.compared, 9 * (found.times.len() as u64 + 1));
-        assert!(found.times.iter().all(|done| done.operations == 9));
+        let devices = ["right", "right-2"].map(|name| Faulty::new(name, None));
+        let found = measured(devices).unwrap().unwrap();
+        let batches = found.times.len() + found.overlapped.len() + 2;
+        assert_eq!(found.compared, 9 * batches as u64);
+        assert!(found.times.iter().chain(&found.overlapped).all(|done| done.operations == 9));
+        assert!(found.overlapped.len() >= 2 * found.per_s.len() && found.per_s[0] > 0.0);
         assert!(found.operations_per_joule.is_empty() && found.clock_mhz.is_empty());
-        // the first batch is compared with private operations, the second by the public exponent
-        for batch in [1, 2] {
-            let why = measured(Faulty::new(&batch.to_string(), Some(batch))).unwrap_err();
+        // The first batch of each is compared with private operations, others by the public exponent.
+        // The second device has a batch after its first one only while both work.
+        for (first, second) in [(Some(1), None), (Some(2), None), (None, Some(1)), (None, Some(2))]
+        {
+            let name = |at: &str| format!("{first:?}-{second:?}-{at}");
+            let devices = [Faulty::new(&name("1"), first), Faulty::new(&name("2"), second)];
+            let why = measured(devices).unwrap_err();
             let begins = "--unit gpu: RSA-1024: 1 of ";
             assert!(why.to_string().starts_with(begins), "{why}");
         }

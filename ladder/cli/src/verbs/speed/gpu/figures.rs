@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use tollgate_cuda::{Done, Meter};
 use tollgate_record::vocabulary as word;
-use tollgate_record::{Estimate, Key, Operation, Quantity, Record, Topic, Unit as In};
+use tollgate_record::{Estimate, Key, Operation, Quantity, Record, Subject, Topic, Unit as In};
 
 use super::batches::{Batches, whole};
 use super::{Measured, Unit};
@@ -23,7 +23,7 @@ impl Batches {
 
     /// Returns the median of a time of a batch in nanoseconds.
     pub(super) fn median_ns(&self, of: impl Fn(&Done) -> Duration) -> Estimate {
-        self.quantile_ns(0.5, of)
+        quantile_ns(&self.times, 0.5, of)
     }
 
     /// Returns the clock of the device while it worked.
@@ -39,13 +39,23 @@ impl Batches {
 
     /// Returns the 99th percentile of whole batches in nanoseconds.
     pub(super) fn p99_ns(&self) -> Estimate {
-        self.quantile_ns(0.99, whole)
+        quantile_ns(&self.times, 0.99, whole)
     }
 
-    fn quantile_ns(&self, q: f64, of: impl Fn(&Done) -> Duration) -> Estimate {
-        let nanos = self.times.iter().map(|done| 1e9 * of(done).as_secs_f64());
-        quantile(nanos.collect(), q).expect("there is a batch")
+    /// Returns a quantile of whole overlapped batches in nanoseconds.
+    pub(super) fn overlapped_ns(&self, q: f64) -> Estimate {
+        quantile_ns(&self.overlapped, q, whole)
     }
+
+    /// Returns the operations per second of overlapped batches.
+    pub(super) fn overlapped_per_s(&self) -> Estimate {
+        quantile(self.per_s.clone(), 0.5).expect("there is a stretch")
+    }
+}
+
+fn quantile_ns(times: &[Done], q: f64, of: impl Fn(&Done) -> Duration) -> Estimate {
+    let nanos = times.iter().map(|done| 1e9 * of(done).as_secs_f64());
+    quantile(nanos.collect(), q).expect("there is a batch")
 }
 
 /// Returns a quantile with its interval, from ranks: the number of values below the quantile is
@@ -88,28 +98,34 @@ pub(super) fn records(
     let key = Key::Rsa(u32::try_from(size.bits())?);
     let topic = Topic::Operation { key, operation: Operation::Private };
     let parameters = [(word::BY, word::GPU.to_owned()), (word::BATCH, width.to_string())];
-    let subject = subject(topic, parameters)?;
+    let alone = subject(topic, parameters)?;
+    let overlapped = alone.with(word::THREADS, unit.operations.len())?;
     let median = |of: fn(&Done) -> Duration| batches.median_ns(of);
     let each = |batch: Estimate| batch.scaled(1.0 / f64::from(width));
     let nanos = each(median(whole))?;
-    let measured: [(Quantity, In, Option<Estimate>); 10] = [
-        (word::NS_PER_OPERATION, In::Nanos, Some(nanos)),
-        (word::OPERATIONS_PER_S, In::PerSecond, Some(nanos.inverted(1e9)?)),
-        (word::LOAD_NS_PER_BATCH, In::Nanos, Some(median(|done| done.load))),
-        (word::EXECUTE_NS_PER_BATCH, In::Nanos, Some(median(|done| done.execute))),
-        (word::STORE_NS_PER_BATCH, In::Nanos, Some(median(|done| done.store))),
-        (word::NOTIFY_NS_PER_BATCH, In::Nanos, Some(median(|done| done.notify))),
-        (word::BATCH_NS_P50, In::Nanos, Some(median(whole))),
-        (word::BATCH_NS_P99, In::Nanos, Some(batches.p99_ns())),
-        (word::CPU_NS_PER_OPERATION, In::Nanos, Some(each(median(|done| done.cpu))?)),
-        (word::OPERATIONS_PER_JOULE, In::Count, batches.per_joule()),
+    let cpu = quantile_ns(&batches.overlapped, 0.5, |done| done.cpu);
+    let measured: [(&Subject, Quantity, In, Option<Estimate>); 14] = [
+        (&alone, word::NS_PER_OPERATION, In::Nanos, Some(nanos)),
+        (&alone, word::OPERATIONS_PER_S, In::PerSecond, Some(nanos.inverted(1e9)?)),
+        (&alone, word::LOAD_NS_PER_BATCH, In::Nanos, Some(median(|done| done.load))),
+        (&alone, word::EXECUTE_NS_PER_BATCH, In::Nanos, Some(median(|done| done.execute))),
+        (&alone, word::STORE_NS_PER_BATCH, In::Nanos, Some(median(|done| done.store))),
+        (&alone, word::NOTIFY_NS_PER_BATCH, In::Nanos, Some(median(|done| done.notify))),
+        (&alone, word::BATCH_NS_P50, In::Nanos, Some(median(whole))),
+        (&alone, word::BATCH_NS_P99, In::Nanos, Some(batches.p99_ns())),
+        (&alone, word::CPU_NS_PER_OPERATION, In::Nanos, Some(each(median(|done| done.cpu))?)),
+        (&overlapped, word::OPERATIONS_PER_S, In::PerSecond, Some(batches.overlapped_per_s())),
+        (&overlapped, word::BATCH_NS_P50, In::Nanos, Some(batches.overlapped_ns(0.5))),
+        (&overlapped, word::BATCH_NS_P99, In::Nanos, Some(batches.overlapped_ns(0.99))),
+        (&overlapped, word::CPU_NS_PER_OPERATION, In::Nanos, Some(each(cpu)?)),
+        (&overlapped, word::OPERATIONS_PER_JOULE, In::Count, batches.per_joule()),
     ];
-    let known = measured.into_iter().filter_map(|(quantity, unit, estimate)| {
-        Some(figures.measured(&subject, quantity, unit, estimate?))
+    let known = measured.into_iter().filter_map(|(subject, quantity, unit, estimate)| {
+        Some(figures.measured(subject, quantity, unit, estimate?))
     });
     let mut records: Vec<Record> = known.collect();
-    let against = subject.with(word::AGAINST, "openssl")?;
-    let times = ratio(core.openssl, nanos)?;
+    let against = overlapped.with(word::AGAINST, "openssl")?;
+    let times = ratio(core.openssl, batches.overlapped_per_s().inverted(1e9)?)?;
     records.push(figures.measured(&against, word::TIMES_AS_FAST, In::Ratio, times));
     Ok(records)
 }

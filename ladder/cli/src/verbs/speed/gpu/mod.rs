@@ -36,10 +36,14 @@ const CORE_PART: f64 = 0.4;
 #[allow(clippy::cast_possible_truncation, reason = "there are eight")]
 const LANES: u32 = tollgate_mont::LANES as u32;
 
+/// Batches at a time: the host prepares one while the GPU works on the other.
+const OVERLAPPED: usize = 2;
+
 /// A GPU, or in tests an emulation.
 struct Unit {
     name: String,
-    operations: Operations,
+    /// Each has memory and a stream of its own on the GPU.
+    operations: [Operations; OVERLAPPED],
     meter: Option<Meter>,
 }
 
@@ -58,16 +62,16 @@ struct Core {
 }
 
 impl Unit {
-    fn new(device: Box<dyn Device>, meter: Option<Meter>) -> Self {
-        let name = device.name().to_owned();
-        Self { name, operations: Operations::new(device, usize::MAX), meter }
+    fn new(devices: [Box<dyn Device>; OVERLAPPED], meter: Option<Meter>) -> Self {
+        let name = devices[0].name().to_owned();
+        Self { name, operations: devices.map(|one| Operations::new(one, usize::MAX)), meter }
     }
 }
 
 pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
     let sizes = sizes(&options.bits)?;
-    let gpu = Gpu::open().map_err(CliError::about("--unit gpu"))?;
-    let mut unit = Unit::new(Box::new(gpu), Meter::open());
+    let open = || Gpu::open().map_err(CliError::about("--unit gpu"));
+    let mut unit = Unit::new([Box::new(open()?), Box::new(open()?)], Meter::open());
     let mut run = Run::measuring(options.written.json.as_deref())?;
     let seconds = options.seconds.unwrap_or(SECONDS);
     let (records, text) = collect(&mut unit, &sizes, seconds, &mut run)?;

@@ -38,11 +38,11 @@ const FACTORS: [Column; 10] = [
 ];
 
 const NOTES: [&str; 2] = [
-    "GPU: in full batches. OpenSSL, lanes: signatures with the same key on one core of this \
+    "GPU: two full batches at a time. OpenSSL, lanes: signatures with the same key on one core of this \
      processor, measured just before; lanes are Tollgate in batches of eight. / OpenSSL, / lanes: \
      the GPU's figure, divided by theirs. CPU us/op: CPU time of the thread that runs the batches. freed \
      us/op: the time of an operation in lanes, minus that. op/J: operations for a joule of the GPU, \
-     with its pauses during checks left out. MHz: its clock after a stretch of batches",
+     with its pauses during checks left out. MHz: its clock after a stretch of such batches",
     "[FSL05] puts a public-key unit of 2005 at 500 to 1000 times the speed of the same function in \
      software of its time",
 ];
@@ -55,6 +55,8 @@ pub(super) fn text(unit: &Unit, all: &[Measured]) -> String {
     text += &wrapped(&compared(all));
     let numbers: Vec<String> = all.iter().filter_map(numbers).collect();
     text += &wrapped(&format!("numbers of exponentiations: {}", numbers.join("; ")));
+    let overlapped: Vec<String> = all.iter().map(overlapped).collect();
+    text += &wrapped(&format!("two at a time: {}", overlapped.join("; ")));
     text += "\noperations per second of the GPU and of one core, and their quotients\n\n";
     text += &grid(&FACTORS, all.iter().map(factors).collect());
     NOTES.iter().for_each(|note| text += &wrapped(note));
@@ -105,6 +107,12 @@ fn numbers(one: &Measured) -> Option<String> {
     Some(format!("{} {} ({times})", name(one), name_of(prepared.numbers)))
 }
 
+/// Returns the times of overlapped batches.
+fn overlapped(one: &Measured) -> String {
+    let ms = |q| one.batches.overlapped_ns(q).point() / 1e6;
+    format!("{} p50 {:.3} ms, p99 {:.3} ms", name(one), ms(0.5), ms(0.99))
+}
+
 fn batches(one: &Measured) -> Vec<String> {
     let batches = &one.batches;
     let ms = |ns: f64| format!("{:.3}", ns / 1e6);
@@ -123,7 +131,7 @@ fn batches(one: &Measured) -> Vec<String> {
 fn factors(one: &Measured) -> Vec<String> {
     let Measured { core, batches, .. } = one;
     let width = f64::from(batches.width());
-    let gpu = batches.median_ns(whole).point() / width;
+    let gpu = 1e9 / batches.overlapped_per_s().point();
     let cpu = batches.median_ns(|done| done.cpu).point() / width;
     let (openssl, lanes) = (core.openssl.point(), core.lanes.point());
     let mut cells = vec![name(one)];
@@ -157,7 +165,9 @@ mod tests {
         let exact = |ns| Estimate::exact(ns).unwrap();
         let core = Core { openssl: exact(2e6), lanes: exact(5e5) };
         let times = vec![done(14), done(4), done(94)];
-        let batches = Batches { times, compared: 400, ..Batches::default() };
+        let overlapped = times.clone();
+        let per_s = vec![4000.0, 5000.0, 6000.0];
+        let batches = Batches { times, overlapped, per_s, compared: 400, ..Batches::default() };
         Measured { size: Size::Rsa2048, core, batches }
     }
 
