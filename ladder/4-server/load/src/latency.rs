@@ -5,6 +5,7 @@ use core::time::Duration;
 use base64ct::{Base64, Encoding as _};
 use hdrhistogram::serialization::{Deserializer, Serializer as _, V2DeflateSerializer};
 use hdrhistogram::{Counter, Histogram};
+use miniz_oxide::inflate::decompress_to_vec_zlib_with_limit;
 use serde::{Deserialize, Serialize};
 
 /// A histogram of times from 1 µs to 100 s with three significant digits. It takes about 160 kB.
@@ -149,14 +150,20 @@ pub(crate) fn encoded<T: Counter>(times: &Histogram<T>) -> String {
     Base64::encode_string(&bytes)
 }
 
+/// Maximum length of the format without DEFLATE: all counts of a [`Latency`], each at its longest.
+const V2_BYTES_MAX: usize = 1 << 18;
+
 /// Reads what [`encoded`] wrote: a histogram with the range of [`Latency`] and these digits.
 pub(crate) fn decoded<T: Counter>(text: &str, digits: u8) -> Option<Histogram<T>> {
     let bytes = Base64::decode_vec(text).ok()?;
-    let times: Histogram<T> = Deserializer::new().deserialize(&mut bytes.as_slice()).ok()?;
-    let is_ours = times.low() == Latency::LOW_NS
-        && times.high() == Latency::HIGH_NS
-        && times.sigfig() == digits;
-    is_ours.then_some(times)
+    // After a cookie and a length: the format without DEFLATE. Its header is read first, because another
+    // range would take any amount of memory.
+    let v2 = decompress_to_vec_zlib_with_limit(bytes.get(8..)?, V2_BYTES_MAX).ok()?;
+    let header = |from: usize, bytes: &[u8]| v2.get(from..)?.starts_with(bytes).then_some(());
+    header(12, &u32::from(digits).to_be_bytes())?;
+    header(16, &Latency::LOW_NS.to_be_bytes())?;
+    header(24, &Latency::HIGH_NS.to_be_bytes())?;
+    Deserializer::new().deserialize(&mut v2.as_slice()).ok()
 }
 
 #[cfg(test)]
@@ -186,6 +193,24 @@ mod tests {
         for bad in ["", "HISTFAAA", "SElTVEZBQUE=", "?"] {
             assert!(Latency::from_base64(bad, 0).is_none(), "{bad}");
         }
+        // Another range, and other digits.
+        let wide = Histogram::<u64>::new_with_bounds(1, u64::MAX >> 1, 2).unwrap();
+        let narrow = Histogram::new_with_bounds(Latency::LOW_NS, Latency::HIGH_NS, 2).unwrap();
+        for other in [wide, narrow] {
+            assert!(Latency::from_base64(&encoded(&other), 0).is_none());
+        }
+    }
+
+    #[test]
+    fn the_longest_histogram_is_read_again() {
+        let mut latency = Latency::new();
+        let mut ns = Latency::LOW_NS;
+        while ns <= Latency::HIGH_NS {
+            latency.times.record_n(ns, 1 << 40).unwrap();
+            ns = latency.times.next_non_equivalent(ns);
+        }
+        let read = Latency::from_base64(&latency.to_base64(), 0).unwrap();
+        assert_eq!(read.times, latency.times);
     }
 
     #[test]

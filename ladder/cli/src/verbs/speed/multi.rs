@@ -2,7 +2,7 @@
 
 use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use core::time::Duration;
-use std::sync::Barrier;
+use std::sync::{Barrier, OnceLock};
 use std::thread;
 use std::time::Instant;
 
@@ -72,8 +72,9 @@ fn rates(
     slice: Duration,
 ) -> Result<Option<Vec<Vec<f64>>>, CliError> {
     let count = usize::try_from(threads).unwrap_or(usize::MAX);
-    // all threads pass it before and after each slice, also after an error
-    let (gate, stop) = (Barrier::new(count + 1), AtomicBool::new(false));
+    // All threads pass it before and after each slice, also after an error. It has a barrier once all have
+    // started, and none if one could not.
+    let (gate, stop) = (OnceLock::<Option<Barrier>>::new(), AtomicBool::new(false));
     let (place, operations) = (AtomicUsize::new(0), AtomicU64::new(0));
     let work = || -> Result<(), CliError> {
         let prepared = rows(options).and_then(|mut rows| {
@@ -83,6 +84,7 @@ fn rates(
             Ok(all) => (all, Ok(())),
             Err(error) => (Vec::new(), Err(error)),
         };
+        let Some(gate) = gate.wait().as_ref() else { return result };
         loop {
             gate.wait();
             let place = place.load(Relaxed);
@@ -100,7 +102,12 @@ fn rates(
         }
     };
     thread::scope(|scope| {
-        let running: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        let spawn = |_| thread::Builder::new().spawn_scoped(scope, work);
+        let running = (0..threads).map(spawn).collect::<Result<Vec<_>, _>>().map_err(|why| {
+            gate.get_or_init(|| None);
+            error!("--multi {threads}: a thread cannot start ({why}): use fewer threads")
+        })?;
+        let gate = gate.get_or_init(|| Some(Barrier::new(count + 1))).as_ref().expect("it is set");
         let mut rates = vec![Vec::new(); contenders];
         let turns = (0..SLICES).flat_map(|turn| (0..contenders).map(move |at| (turn, at)));
         for (turn, at) in turns.take_while(|_| !interrupt::asked()) {
