@@ -27,10 +27,7 @@ fn keys() -> Keys {
     let (mut private, mut public) = (ptr::null_mut(), ptr::null_mut());
     // SAFETY: the pointers are valid for their lengths.
     unsafe {
-        assert_eq!(
-            tollgate_private_key_from_pem(pem.as_ptr().cast(), pem.len(), &mut private),
-            0
-        );
+        assert_eq!(tollgate_private_key_from_pem(pem.as_ptr().cast(), pem.len(), &mut private), 0);
         assert_eq!(tollgate_private_key_public(private, &mut public), 0);
     }
     Keys { private, public }
@@ -80,7 +77,13 @@ fuzz_target!(|input: &[u8]| {
             match call % 9 {
                 0 => tollgate_sign(private, scheme, data, data_len, output, output_len),
                 1 => tollgate_decrypt(
-                    private, scheme, data, data_len, output, output_len, &mut result_len,
+                    private,
+                    scheme,
+                    data,
+                    data_len,
+                    output,
+                    output_len,
+                    &mut result_len,
                 ),
                 2 => tollgate_encrypt(public, scheme, data, data_len, output, output_len),
                 3 => tollgate_verify(public, scheme, data, data_len, output, output_len),

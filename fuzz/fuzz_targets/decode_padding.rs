@@ -7,9 +7,9 @@
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use tollgate_rsa::{Oaep, Pss, 
-    Hash, Premaster, PrivateKey, Salt, TlsVersions, eme_pkcs1v15, implicit_rejection, oaep,
-    pkcs1v15, premaster, pss,
+use tollgate_rsa::{
+    Hash, Oaep, Premaster, PrivateKey, Pss, Salt, TlsVersions, eme_pkcs1v15, implicit_rejection,
+    oaep, pkcs1v15, premaster, pss,
 };
 
 static KEY: LazyLock<PrivateKey> = LazyLock::new(|| {
@@ -93,7 +93,9 @@ fn signature(em: &[u8], hash: Hash) {
     let digest = hash.digest(b"a message");
     for bits in [8 * em.len(), (8 * em.len()).saturating_sub(7)] {
         for salt in [Salt::Auto, Salt::Digest, Salt::Max, Salt::Exactly(0)] {
-            assert!(pss::verify(em, bits, Pss::new(hash).with_salt(salt), digest.as_ref()).is_err());
+            assert!(
+                pss::verify(em, bits, Pss::new(hash).with_salt(salt), digest.as_ref()).is_err()
+            );
         }
     }
     let mut expected = em.to_vec();

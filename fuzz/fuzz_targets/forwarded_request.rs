@@ -16,7 +16,9 @@ use libfuzzer_sys::fuzz_target;
 #[allow(dead_code, unused_imports, reason = "the other half is for responses")]
 mod http1;
 use http1::grammar::{Otherwise, read};
-use http1::{Framing, LAST_CHUNK, Parsed, Request, Status, body, map_request, parse, write_request_head};
+use http1::{
+    Framing, LAST_CHUNK, Parsed, Request, Status, body, map_request, parse, write_request_head,
+};
 
 /// Longer heads are refused; short enough for the fuzzer to reach it.
 const HEAD_BYTES_MAX: usize = 700;
@@ -88,7 +90,9 @@ fn over_http2(head: &[u8], content: &[u8], piece: usize) {
         }
     }
     let (parts, ()) = made.into_parts();
-    let Ok(mapped) = map_request(&parts, !content.is_empty(), CLIENT, HEAD_BYTES_MAX) else { return };
+    let Ok(mapped) = map_request(&parts, !content.is_empty(), CLIENT, HEAD_BYTES_MAX) else {
+        return;
+    };
     let sent = match &mapped.request.body {
         Framing::Length(length) => match usize::try_from(*length) {
             Ok(length) if length <= content.len() => content[..length].to_vec(),

@@ -32,8 +32,7 @@ fuzz_target!(|bytes: &[u8]| {
     assert_eq!(taken, self::taken(said, piece, expected));
 
     let form = RequestForm::default();
-    let looked =
-        |piece| body::look(&mut Wire::new(said, piece), "h", "/", &form).map_err(one_line);
+    let looked = |piece| body::look(&mut Wire::new(said, piece), "h", "/", &form).map_err(one_line);
     let whole = looked(said.len() + 1);
     assert_eq!(looked(piece), whole);
     if let Some(obstacle) = whole.ok().and_then(|body| body.obstacle()) {

@@ -38,9 +38,8 @@ fn model(bytes: &[u8]) -> Header {
         return match bytes.iter().take(107).position(|byte| *byte == b'\n') {
             None if bytes.len() < 107 => Header::Partial,
             None => Header::Invalid,
-            Some(end) => text(&bytes[..end]).map_or(Header::Invalid, |client| {
-                Header::Complete { client, bytes: end + 1 }
-            }),
+            Some(end) => text(&bytes[..end])
+                .map_or(Header::Invalid, |client| Header::Complete { client, bytes: end + 1 }),
         };
     }
     if !begins(SIGNATURE) {

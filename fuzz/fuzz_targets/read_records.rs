@@ -15,12 +15,7 @@ fuzz_target!(|bytes: &[u8]| {
     let mut again = Vec::new();
     let mut writer = jsonl::Writer::new(&mut again);
     for record in &records {
-        writer
-            .write(record)
-            .expect("a record that was read can be written");
+        writer.write(record).expect("a record that was read can be written");
     }
-    assert_eq!(
-        jsonl::read_all(again.as_slice()).expect("what was written is read"),
-        records
-    );
+    assert_eq!(jsonl::read_all(again.as_slice()).expect("what was written is read"), records);
 });

@@ -13,11 +13,8 @@ static SET: LazyLock<InstructionSet> = LazyLock::new(InstructionSet::with_accumu
 static TIMING: LazyLock<Timing> = LazyLock::new(Timing::leon2);
 
 fuzz_target!(|bytes: &[u8]| {
-    let program = if elf::is_elf(bytes) {
-        elf::read(bytes)
-    } else {
-        Program::flat(bytes, 0x4000_0000)
-    };
+    let program =
+        if elf::is_elf(bytes) { elf::read(bytes) } else { Program::flat(bytes, 0x4000_0000) };
     let program = match program {
         Ok(program) => program,
         Err(error) => {

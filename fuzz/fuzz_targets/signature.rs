@@ -7,9 +7,9 @@ use std::cell::RefCell;
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use tollgate_rsa::{Pss, 
-    Error, Hash, KeyParts, PrivateKey, Rejected, Salt, VerifyRequest, Workspace, pkcs1v15, pss,
-    verify_batch,
+use tollgate_rsa::{
+    Error, Hash, KeyParts, PrivateKey, Pss, Rejected, Salt, VerifyRequest, Workspace, pkcs1v15,
+    pss, verify_batch,
 };
 
 /// Keys of 512 bits and of 1025 bits. At 1025 bits, an encoding of PSS is a byte shorter than the

@@ -63,7 +63,8 @@ pub(crate) fn read(
             let text = str::from_utf8(length).map_err(|_| Invalid)?;
             let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
             let length: u64 = text.parse().ok().filter(|_| is_number).ok_or(Invalid)?;
-            let body = usize::try_from(length).ok().and_then(|length| rest.split_at_checked(length));
+            let body =
+                usize::try_from(length).ok().and_then(|length| rest.split_at_checked(length));
             body.map(|(body, after)| {
                 rest = after;
                 body.to_vec()
