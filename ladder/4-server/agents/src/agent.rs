@@ -67,17 +67,18 @@ impl Agent {
         while !self.is_over.get() {
             self.tell(None);
             match self.link.wait(HEARTBEAT) {
-                News::None | News::Frame(FromController::Alive | FromController::Stop { .. }) => {}
+                News::None
+                | News::Frame(FromController::Alive | FromController::Stop { .. }, _) => {}
                 // of a run that has ended here
-                News::Frame(FromController::Start { .. }) => {}
-                News::Frame(FromController::Clock { number }) => self.tell_time(number),
-                News::Frame(FromController::Target { url, address, may_test }) => {
+                News::Frame(FromController::Start { .. }, _) => {}
+                News::Frame(FromController::Clock { number }, _) => self.tell_time(number),
+                News::Frame(FromController::Target { url, address, may_test }, _) => {
                     let url = url.parse().map_err(|error| format!("{url}: {error}"))?;
                     let site =
                         Site::find(&url, may_test.as_deref(), None, &|_, _| Ok(vec![address]));
                     target = Some(site.map_err(|error| error.to_string())?.target().clone());
                 }
-                News::Frame(FromController::Arm { run, plan, segment }) => {
+                News::Frame(FromController::Arm { run, plan, segment }, _) => {
                     let target = target.as_ref().ok_or("a run has no target")?;
                     self.run(run, &plan, segment, target)?;
                 }
@@ -100,6 +101,8 @@ impl Agent {
         };
         let stop = || !self.goes_on(run, &live);
         match run_part(plan, to, part, &live, &mut begin, &stop) {
+            // stopped by itself: its part is not the whole one, and `turns` tells why
+            Ok(_) if self.is_over.get() => Ok(()),
             Ok(part) => {
                 self.link.send_last(FromAgent::Ended { run, part: Box::new(part) });
                 Ok(())
@@ -119,7 +122,7 @@ impl Agent {
         loop {
             self.tell(Some(live));
             let news = self.link.wait(TICK);
-            if let News::Frame(FromController::Start { run: of, at_ns }) = news
+            if let News::Frame(FromController::Start { run: of, at_ns }, _) = news
                 && of == run
             {
                 self.heard_at.set(Instant::now());
@@ -156,9 +159,9 @@ impl Agent {
                 return !self.is_over.get();
             }
             News::Over(_) => self.is_over.set(true),
-            News::Frame(FromController::Clock { number }) => self.tell_time(number),
-            News::Frame(FromController::Stop { run: of }) if of == run => return false,
-            News::Frame(_) => {}
+            News::Frame(FromController::Clock { number }, _) => self.tell_time(number),
+            News::Frame(FromController::Stop { run: of }, _) if of == run => return false,
+            News::Frame(_, _) => {}
         }
         self.heard_at.set(now);
         !self.is_over.get()

@@ -13,18 +13,24 @@ use std::time::Instant;
 use tollgate_load::{AgentPart, Agents, Error, LiveCounts, Plan, Segment};
 
 pub use self::address::Address;
-use self::remote::{Remote, State};
+use self::remote::{Clock, Remote, State};
 use crate::frame::FromController;
 use crate::{HEARTBEAT, LOST_AFTER, place};
 
 /// Longest wait for the first frame of an agent: a login may take this long.
 const ENROL_MAX: Duration = Duration::from_secs(30);
 
+/// Questions for a clock. The one with the shortest round trip gives the offset.
+const QUESTIONS: u32 = 20;
+
 /// Interval of reading the agents' frames while waiting.
 const TICK: Duration = Duration::from_millis(5);
 
 /// Time from the last question for a clock to the start, in addition to the round trips.
 const LEAD: Duration = Duration::from_millis(300);
+
+/// Maximum number of agents.
+pub const AGENTS_MAX: usize = 256;
 
 /// The server that all agents load.
 #[derive(Clone, Debug)]
@@ -56,12 +62,12 @@ struct Fleet {
 }
 
 impl Controller {
-    /// Starts the agents, and waits until all have enrolled. `version` is that of this program,
+    /// Starts at most [`AGENTS_MAX`] agents, and waits until all have enrolled. `version` is that of this program,
     /// which all agents must have. `stop` is called every few milliseconds.
     ///
     /// # Errors
     ///
-    /// [`Error::Agent`] if an agent cannot be started, does not enrol or has another version, or if
+    /// [`Error::Plan`] if there are too many agents, or none. [`Error::Agent`] if an agent cannot be started, does not enrol or has another version, or if
     /// the server has a loopback address and an agent another network. [`Error::Stopped`] if `stop`
     /// returned true.
     pub fn start(
@@ -70,6 +76,9 @@ impl Controller {
         version: &str,
         stop: &dyn Fn() -> bool,
     ) -> Result<Self, Error> {
+        if all.is_empty() || all.len() > AGENTS_MAX {
+            return Err(Error::Plan("agents are 1 to 256"));
+        }
         let start = |(number, address): (usize, &Address)| Remote::start(number + 1, address);
         let agents = all.iter().enumerate().map(start).collect::<Result<Vec<_>, Error>>()?;
         let mut fleet = Fleet { agents, run: 0, told_at: Instant::now(), read_at: Instant::now() };
@@ -82,7 +91,7 @@ impl Controller {
                 may_test: site.may_test.clone(),
             });
         }
-        fleet.read_clocks(stop)?;
+        fleet.set_clocks()?;
         Ok(Self(Rc::new(RefCell::new(fleet))))
     }
 
@@ -112,10 +121,7 @@ impl Fleet {
         self.agents.iter_mut().for_each(Remote::expect);
         loop {
             self.turn();
-            let mut lost = self.agents.iter().filter_map(Remote::lost);
-            if let Some((agent, why)) = lost.next() {
-                return Err(Error::Agent { agent, why });
-            }
+            self.lost()?;
             let waiting = self.agents.iter().find(|agent| !is_done(&agent.state));
             let Some(waiting) = waiting else { return Ok(()) };
             if begin.elapsed() > timeout {
@@ -148,15 +154,39 @@ impl Fleet {
         }
     }
 
-    fn read_clocks(&mut self, stop: &dyn Fn() -> bool) -> Result<(), Error> {
-        for agent in 0..self.agents.len() {
-            if stop() {
-                return Err(Error::Stopped);
-            }
-            self.turn(); // the other agents must not believe that this one is gone
-            self.agents[agent].read_clock()?;
+    /// Reads all clocks at the same time; `None` if an agent is lost.
+    fn read_clocks(&mut self) -> Option<Vec<Clock>> {
+        let mut best: Option<Vec<Clock>> = None;
+        for number in 0..QUESTIONS {
+            self.agents.iter_mut().for_each(|agent| agent.ask(number));
+            let answers = self.agents.iter_mut().map(|agent| agent.answer(number));
+            let clocks = answers.collect::<Option<Vec<Clock>>>()?;
+            let shorter = |(best, next): (Clock, Clock)| match next.error < best.error {
+                true => next,
+                false => best,
+            };
+            best = Some(match best {
+                Some(best) => best.into_iter().zip(clocks).map(shorter).collect(),
+                None => clocks,
+            });
         }
-        Ok(())
+        best
+    }
+
+    fn set_clocks(&mut self) -> Result<(), Error> {
+        match self.read_clocks() {
+            Some(clocks) => {
+                self.agents.iter_mut().zip(clocks).for_each(|(agent, clock)| agent.set(clock));
+                Ok(())
+            }
+            None => self.lost(),
+        }
+    }
+
+    /// Returns the error of an agent that is lost, if there is one.
+    fn lost(&self) -> Result<(), Error> {
+        let mut lost = self.agents.iter().filter_map(Remote::lost);
+        lost.next().map_or(Ok(()), |(agent, why)| Err(Error::Agent { agent, why }))
     }
 }
 
@@ -179,7 +209,7 @@ impl Agents for Controller {
         // each first transaction may take a phase; threads and sessions take far less
         let timeout = 4 * Duration::from_millis(plan.phase_ms_max) + LOST_AFTER;
         fleet.wait(timeout, stop, |state| matches!(state, State::Ready))?;
-        fleet.read_clocks(stop)
+        fleet.set_clocks()
     }
 
     fn start(&mut self) -> Instant {
@@ -212,7 +242,11 @@ impl Agents for Controller {
     }
 
     fn parts(&mut self) -> Vec<AgentPart> {
-        self.0.borrow_mut().agents.iter_mut().map(Remote::part).collect()
+        let mut fleet = self.0.borrow_mut();
+        if let Some(clocks) = fleet.read_clocks() {
+            fleet.agents.iter_mut().zip(&clocks).for_each(|(agent, clock)| agent.compare(clock));
+        }
+        fleet.agents.iter_mut().map(Remote::part).collect()
     }
 }
 

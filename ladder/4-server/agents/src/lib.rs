@@ -26,7 +26,7 @@
 //! **Clocks.** Both sides use monotonic clocks, so that nobody can set them. The controller takes the
 //! offset from the question with the shortest round trip of 20; its error is half this round trip.
 //! It then sends each agent the same start on the agent's own clock. An agent that learns the start
-//! after it has passed refuses the run. All times of transactions come from one clock; the error of
+//! after it has passed refuses the run. Another reading after the run compares the clocks' rates. All times of transactions come from one clock; the error of
 //! the offset affects only the start and the borders of the measured part.
 //!
 //! **Sums.** Counts, bins, seconds and histograms of all agents are added, which is exact: no
@@ -53,9 +53,9 @@ use core::time::Duration;
 use std::fs;
 
 pub use agent::serve;
-pub use controller::{Address, Controller, Site};
+pub use controller::{AGENTS_MAX, Address, Controller, Site};
 pub use frame::{
-    FRAME_BYTES_MAX, Frame, FrameError, FromAgent, FromController, VERSION, read, write,
+    COUNT_MAX, FRAME_BYTES_MAX, Frame, FrameError, FromAgent, FromController, VERSION, read, write,
 };
 
 /// Each side says at this interval that it lives.

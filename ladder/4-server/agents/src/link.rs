@@ -4,6 +4,7 @@ use core::time::Duration;
 use std::io::{Read, Write};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync_channel};
 use std::thread::{self, JoinHandle};
+use std::time::Instant;
 
 use crate::frame::{self, Frame, FrameError};
 
@@ -14,16 +15,26 @@ const WAITING_MAX: usize = 64;
 /// that does not read blocks only the writer.
 pub(crate) struct Link<S, R> {
     outbox: SyncSender<S>,
-    inbox: Receiver<Result<R, FrameError>>,
+    inbox: Receiver<(Instant, Result<R, FrameError>)>,
     writer: JoinHandle<()>,
 }
 
 /// The result of a wait.
 pub(crate) enum News<R> {
-    Frame(R),
+    /// A frame, and the time at which it came.
+    Frame(R, Instant),
     None,
     /// The connection is over; with the reason if it did not end between two frames.
     Over(Option<FrameError>),
+}
+
+impl<R> News<R> {
+    fn of((at, found): (Instant, Result<R, FrameError>)) -> Self {
+        match found {
+            Ok(frame) => Self::Frame(frame, at),
+            Err(error) => Self::Over(Some(error)),
+        }
+    }
 }
 
 impl<S: Frame, R: Frame> Link<S, R> {
@@ -45,12 +56,12 @@ impl<S: Frame, R: Frame> Link<S, R> {
                 match frame::read(&mut from) {
                     Ok(None) => return,
                     Ok(Some(frame)) => {
-                        if tell.send(Ok(frame)).is_err() {
+                        if tell.send((Instant::now(), Ok(frame))).is_err() {
                             return;
                         }
                     }
                     Err(error) => {
-                        let _ = tell.send(Err(error)); // nobody may listen any more
+                        let _ = tell.send((Instant::now(), Err(error))); // nobody may listen any more
                         return;
                     }
                 }
@@ -71,7 +82,7 @@ impl<S: Frame, R: Frame> Link<S, R> {
 
     pub(crate) fn news(&self) -> News<R> {
         match self.inbox.try_recv() {
-            Ok(found) => found.map_or_else(|error| News::Over(Some(error)), News::Frame),
+            Ok(found) => News::of(found),
             Err(TryRecvError::Empty) => News::None,
             Err(TryRecvError::Disconnected) => News::Over(None),
         }
@@ -79,7 +90,7 @@ impl<S: Frame, R: Frame> Link<S, R> {
 
     pub(crate) fn wait(&self, timeout: Duration) -> News<R> {
         match self.inbox.recv_timeout(timeout) {
-            Ok(found) => found.map_or_else(|error| News::Over(Some(error)), News::Frame),
+            Ok(found) => News::of(found),
             Err(RecvTimeoutError::Timeout) => News::None,
             Err(RecvTimeoutError::Disconnected) => News::Over(None),
         }

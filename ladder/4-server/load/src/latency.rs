@@ -137,7 +137,10 @@ impl TryFrom<Stored> for Latency {
     type Error = &'static str;
 
     fn try_from(Stored { histogram, above }: Stored) -> Result<Self, Self::Error> {
-        Self::from_base64(&histogram, above).ok_or("not a histogram with the range of this program")
+        /// The sums of many processes stay far below 2^64.
+        const COUNT_MAX: u64 = 1 << 53;
+        let read = Self::from_base64(&histogram, above).filter(|read| read.count() <= COUNT_MAX);
+        read.ok_or("not a histogram with the range of this program, or too many times")
     }
 }
 
@@ -153,13 +156,18 @@ pub(crate) fn encoded<T: Counter>(times: &Histogram<T>) -> String {
 /// Maximum length of the format without DEFLATE: all counts of a [`Latency`], each at its longest.
 const V2_BYTES_MAX: usize = 1 << 18;
 
+/// Length of the header of this format.
+const V2_HEADER_BYTES: usize = 40;
+
 /// Reads what [`encoded`] wrote: a histogram with the range of [`Latency`] and these digits.
 pub(crate) fn decoded<T: Counter>(text: &str, digits: u8) -> Option<Histogram<T>> {
     let bytes = Base64::decode_vec(text).ok()?;
     // After a cookie and a length: the format without DEFLATE. Its header is read first, because another
-    // range would take any amount of memory.
+    // range, or another length of the counts, would take any amount of memory.
     let v2 = decompress_to_vec_zlib_with_limit(bytes.get(8..)?, V2_BYTES_MAX).ok()?;
     let header = |from: usize, bytes: &[u8]| v2.get(from..)?.starts_with(bytes).then_some(());
+    let counts_bytes = u32::try_from(v2.len().checked_sub(V2_HEADER_BYTES)?).ok()?;
+    header(4, &counts_bytes.to_be_bytes())?;
     header(12, &u32::from(digits).to_be_bytes())?;
     header(16, &Latency::LOW_NS.to_be_bytes())?;
     header(24, &Latency::HIGH_NS.to_be_bytes())?;
@@ -168,6 +176,8 @@ pub(crate) fn decoded<T: Counter>(text: &str, digits: u8) -> Option<Histogram<T>
 
 #[cfg(test)]
 mod tests {
+    use hdrhistogram::serialization::V2Serializer;
+
     use super::*;
 
     #[test]
@@ -193,6 +203,16 @@ mod tests {
         for bad in ["", "HISTFAAA", "SElTVEZBQUE=", "?"] {
             assert!(Latency::from_base64(bad, 0).is_none(), "{bad}");
         }
+        // Counts of 4 GiB that are not there.
+        let mut v2 = Vec::new();
+        V2Serializer::new().serialize(&Latency::new().times, &mut v2).unwrap();
+        let of = |v2: &[u8]| {
+            let deflated = miniz_oxide::deflate::compress_to_vec_zlib(v2, 6);
+            Latency::from_base64(&Base64::encode_string(&[&[0; 8], &*deflated].concat()), 0)
+        };
+        assert!(of(&v2).is_some());
+        v2[4..8].copy_from_slice(&u32::MAX.to_be_bytes());
+        assert!(of(&v2).is_none());
         // Another range, and other digits.
         let wide = Histogram::<u64>::new_with_bounds(1, u64::MAX >> 1, 2).unwrap();
         let narrow = Histogram::new_with_bounds(Latency::LOW_NS, Latency::HIGH_NS, 2).unwrap();

@@ -119,6 +119,12 @@ impl Part {
         self.tally.fits(&Schedule::new(plan, Instant::now()), plan.resume.is_some())
     }
 
+    /// Adds a comparison of this part's clock with that of the controller: the difference as a
+    /// share of the run. The larger disagreement of clocks is judged.
+    pub const fn add_clock_drift(&mut self, share: f64) {
+        self.host.clock_drift = self.host.clock_drift.max(share);
+    }
+
     /// Judges what concerns this part alone: its counts, its arrivals, and its machine. `size` is a
     /// plan with the size of the segment.
     pub(crate) fn judge(&self, size: &Plan, findings: &mut Findings) {

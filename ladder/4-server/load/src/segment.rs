@@ -105,6 +105,16 @@ mod tests {
 
     proptest! {
         #[test]
+        fn a_plan_that_was_sent_is_the_same_in_all_bits(
+            per_s in 0.001..1e7_f64, plain_share in 0.0..1.0_f64, seed: u64
+        ) {
+            let arrivals = Arrivals::open(Pattern::Poisson { per_s });
+            let plan = Plan { arrivals, plain_share, seed, ..Plan::new(Protocol::Tls13) };
+            let again: Plan = serde_json::from_slice(&serde_json::to_vec(&plan).unwrap()).unwrap();
+            prop_assert_eq!((again.hash(), again), (plan.hash(), plan));
+        }
+
+        #[test]
         fn threads_and_connections_are_split_exactly(
             connections in 1_u32..2000, threads in 1_u32..200, parts in 0_u32..50
         ) {

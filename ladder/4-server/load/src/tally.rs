@@ -45,7 +45,8 @@ pub(crate) struct Tally {
     pub(crate) series: Series,
     /// The completed transactions of the whole run, if the plan keeps them.
     pub(crate) timeline: Vec<Moment>,
-    /// Times of the steps in the whole run, not only in the sustained part.
+    /// Times of the steps in the whole run, not only in the sustained part; for live counters.
+    #[serde(skip)]
     pub(crate) step_times: StepTimes,
     /// Handshakes with a second `ClientHello`, in the whole run.
     pub(crate) hello_retries: u64,

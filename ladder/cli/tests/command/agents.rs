@@ -66,6 +66,27 @@ fn closed_loops_and_resumption_are_split_too() {
     }
 }
 
+#[test]
+fn ssh_runs_the_agent_on_a_host() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let serve = Serve::start("agents-ssh.log", &[]);
+    let folder = scratch("agents-ssh");
+    fs::create_dir(&folder).unwrap();
+    let program = env!("CARGO_BIN_EXE_tollgate");
+    let ssh = format!(
+        "#!/bin/sh\n[ \"$*\" = '-T -o BatchMode=yes me@load1 tollgate agent' ] || exit 9\n\
+         exec {program} agent\n"
+    );
+    let path = folder.join("ssh");
+    fs::write(&path, ssh).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    let paths = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap());
+    let mut command = tollgate();
+    command.args(CONSTANT.split(' ')).args(["--log", serve.log.name(), &serve.url("/bytes/100")]);
+    let output = command.args(["--agents", "ssh:me@load1"]).env("PATH", paths).output().unwrap();
+    assert_eq!(agreed(&text(&output), "tollgate").1, 75 + 1);
+}
+
 /// A load by two agents that runs until something happens.
 struct Loaded {
     serve: Serve,

@@ -2,6 +2,7 @@
 
 use core::fmt;
 use core::str::FromStr;
+use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};
 
 /// The place of an agent: `ssh:HOST`, or `exec:COMMAND`.
@@ -48,11 +49,12 @@ impl fmt::Display for Address {
 }
 
 impl Address {
-    /// Returns the command, with pipes for the protocol; its errors go to standard error.
+    /// Returns the command, with pipes for the protocol; its errors go to standard error. It has a
+    /// process group of its own: Ctrl-C reaches the controller, which stops the agents.
     pub(super) fn command(&self) -> Command {
         let (program, arguments) = self.words.split_first().expect("an address has a program");
         let mut command = Command::new(program);
-        command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
+        command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0);
         command
     }
 }

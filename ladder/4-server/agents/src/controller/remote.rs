@@ -13,9 +13,6 @@ use crate::LOST_AFTER;
 use crate::frame::{FromAgent, FromController};
 use crate::link::{Link, News};
 
-/// Questions for a clock. The one with the shortest round trip gives the offset.
-const QUESTIONS: u32 = 20;
-
 /// Longest wait for the process of an agent to end by itself.
 const EXIT_MAX: Duration = Duration::from_secs(2);
 
@@ -32,6 +29,7 @@ pub(super) struct Remote {
     clock: Clock,
     /// The last frame, or the begin of the present wait.
     heard_at: Instant,
+    asked_at: Instant,
     /// The plan that it runs.
     plan: Option<Plan>,
 }
@@ -53,10 +51,25 @@ struct Enrolled {
 }
 
 /// The agent's clock: it shows `agent_ns` at `here`, with this error.
-struct Clock {
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Clock {
     here: Instant,
     agent_ns: u64,
-    error: Duration,
+    pub(super) error: Duration,
+}
+
+impl Clock {
+    /// Returns by how much the agent's clock is too fast or too slow until a later reading, as a
+    /// share of the time. What the errors of the readings explain does not count.
+    fn drift(&self, later: &Self) -> f64 {
+        let here = later.here.saturating_duration_since(self.here);
+        let there = Duration::from_nanos(later.agent_ns.saturating_sub(self.agent_ns));
+        if here.is_zero() {
+            return 0.0;
+        }
+        let off = here.abs_diff(there).saturating_sub(self.error + later.error);
+        off.div_duration_f64(here)
+    }
 }
 
 impl Remote {
@@ -77,6 +90,7 @@ impl Remote {
             enrolled: None,
             clock: Clock { here: Instant::now(), agent_ns: 0, error: Duration::ZERO },
             heard_at: Instant::now(),
+            asked_at: Instant::now(),
             plan: None,
         })
     }
@@ -127,9 +141,10 @@ impl Remote {
     }
 
     fn lose(&mut self, why: String) {
-        if !matches!(self.state, State::Lost { .. }) {
+        self.link = None; // the agent sees the end of its input
+        // a part that has come is whole
+        if !matches!(self.state, State::Lost { .. } | State::Ended(_)) {
             self.state = State::Lost { at: Instant::now(), why };
-            self.link = None; // the agent sees the end of its input
         }
     }
 
@@ -150,7 +165,7 @@ impl Remote {
         while let Some(link) = &self.link {
             match link.news() {
                 News::None => break,
-                News::Frame(frame) => self.take(run, frame),
+                News::Frame(frame, _) => self.take(run, frame),
                 News::Over(why) => self.over(why.map(|error| error.to_string())),
             }
         }
@@ -206,37 +221,40 @@ impl Remote {
     }
 
     /// Asks for the agent's clock.
-    pub(super) fn read_clock(&mut self) -> Result<(), Error> {
-        let mut best: Option<Clock> = None;
-        for number in 0..QUESTIONS {
-            let asked = Instant::now();
-            self.send(FromController::Clock { number });
-            let at_ns = self.answer(number)?;
-            let error = asked.elapsed() / 2;
-            if best.as_ref().is_none_or(|best| error < best.error) {
-                best = Some(Clock { here: asked + error, agent_ns: at_ns, error });
-            }
-        }
-        self.clock = best.expect("there are questions");
-        Ok(())
+    pub(super) fn ask(&mut self, number: u32) {
+        self.asked_at = Instant::now();
+        self.send(FromController::Clock { number });
     }
 
-    /// Waits for the answer to a question.
-    fn answer(&mut self, question: u32) -> Result<u64, Error> {
+    /// Waits for the answer to the question.
+    pub(super) fn answer(&mut self, question: u32) -> Option<Clock> {
         let end = Instant::now() + LOST_AFTER;
         while let Some(link) = &self.link {
             match link.wait(end.saturating_duration_since(Instant::now())) {
-                News::Frame(FromAgent::Clock { number, at_ns }) if number == question => {
-                    self.heard_at = Instant::now();
-                    return Ok(at_ns);
+                News::Frame(FromAgent::Clock { number, at_ns }, at) if number == question => {
+                    self.heard_at = at;
+                    let error = at.saturating_duration_since(self.asked_at) / 2;
+                    return Some(Clock { here: self.asked_at + error, agent_ns: at_ns, error });
                 }
-                News::Frame(frame) => self.take(u64::MAX, frame),
+                News::Frame(frame, _) => self.take(u64::MAX, frame),
                 News::Over(why) => self.over(why.map(|error| error.to_string())),
                 News::None => self.lose("its clock does not answer".to_owned()),
             }
         }
-        let (agent, why) = self.lost().unwrap_or_default();
-        Err(Error::Agent { agent, why })
+        None
+    }
+
+    /// Sets the clock for the next run.
+    pub(super) const fn set(&mut self, clock: Clock) {
+        self.clock = clock;
+    }
+
+    /// Compares the clocks' rates over the run that has ended.
+    pub(super) fn compare(&mut self, later: &Clock) {
+        let drift = self.clock.drift(later);
+        if let State::Ended(part) = &mut self.state {
+            part.add_clock_drift(drift);
+        }
     }
 
     pub(super) fn arm(&mut self, run: u64, plan: &Plan, segment: Segment) {
@@ -244,6 +262,9 @@ impl Remote {
             return;
         }
         self.state = State::Arming;
+        if self.link.is_none() {
+            return self.lose("it ended after the last run".to_owned());
+        }
         self.live = LiveCounts::default();
         self.plan = Some(plan.clone());
         self.send(FromController::Arm { run, plan: Box::new(plan.clone()), segment });
@@ -296,6 +317,25 @@ impl Drop for Remote {
         if self.exit(EXIT_MAX).is_none() {
             let _ = self.child.kill(); // it has ended meanwhile
             let _ = self.child.wait();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slow_clock_is_found_unless_the_errors_explain_it() {
+        let (here, error) = (Instant::now(), Duration::from_micros(10));
+        let begin = Clock { here, agent_ns: 7, error };
+        let after = |agent_ns| Clock { here: here + Duration::from_secs(1), agent_ns, error };
+        assert_eq!(begin.drift(&begin), 0.0);
+        assert_eq!(begin.drift(&after(1_000_020_007)), 0.0);
+        assert_eq!(begin.drift(&after(999_980_007)), 0.0);
+        for there in [980_000_007, 1_020_000_007] {
+            let drift = begin.drift(&after(there));
+            assert!((drift - 0.02).abs() < 1e-4, "{drift}");
         }
     }
 }
