@@ -7,7 +7,8 @@ use std::time::Instant;
 #[derive(Clone, Debug)]
 pub struct Policy {
     /// Cores that could run the operations instead. The unit takes full batches if these cores would
-    /// need at least as long. With 0, only `batch_time_max` counts.
+    /// need at least as long. With 0, only `batch_time_max` counts. At most as many threads check the
+    /// results of a batch.
     pub cores: usize,
     /// Maximum time of a batch on the device. Sizes of keys that take longer stay on the processor.
     pub batch_time_max: Duration,
