@@ -108,9 +108,9 @@ impl Agent {
                 Ok(())
             }
             Err(_) if is_late => {
-                Err("it learned the time of the start too late: repeat, or use a \
-                                      faster network"
-                    .to_owned())
+                let why =
+                    "it learned the time of the start too late: repeat, or use a faster network";
+                Err(why.to_owned())
             }
             Err(LoadError::Stopped) => Ok(()),
             Err(error) => Err(error.to_string()),

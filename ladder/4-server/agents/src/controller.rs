@@ -62,14 +62,14 @@ struct Fleet {
 }
 
 impl Controller {
-    /// Starts at most [`AGENTS_MAX`] agents, and waits until all have enrolled. `version` is that of this program,
-    /// which all agents must have. `stop` is called every few milliseconds.
+    /// Starts at most [`AGENTS_MAX`] agents, and waits until all have enrolled. `version` is that of
+    /// this program, which all agents must have. `stop` is called every few milliseconds.
     ///
     /// # Errors
     ///
-    /// [`Error::Plan`] if there are too many agents, or none. [`Error::Agent`] if an agent cannot be started, does not enrol or has another version, or if
-    /// the server has a loopback address and an agent another network. [`Error::Stopped`] if `stop`
-    /// returned true.
+    /// [`Error::Plan`] if there are too many agents, or none. [`Error::Agent`] if an agent cannot be
+    /// started, does not enrol or has another version, or if the server has a loopback address and an
+    /// agent another network. [`Error::Stopped`] if `stop` returned true.
     pub fn start(
         all: &[Address],
         site: &Site,

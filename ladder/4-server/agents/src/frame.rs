@@ -10,7 +10,7 @@ use std::io::{self, Read, Write};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tollgate_load::{LiveCounts, Part, Plan, Segment};
+use tollgate_load::{Latency, LiveCounts, Part, Plan, Segment};
 use tollgate_record::Machine;
 
 /// The version of the protocol.
@@ -29,8 +29,8 @@ pub trait Frame: Serialize + DeserializeOwned + Send + 'static {
     const COUNTS: Option<&'static str>;
 }
 
-/// Maximum of a count. The sums of all agents stay far below 2^64.
-pub const COUNT_MAX: u64 = 1 << 53;
+/// Maximum of a count.
+pub const COUNT_MAX: u64 = Latency::COUNT_MAX;
 
 /// A frame from the controller to an agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -26,8 +26,9 @@
 //! **Clocks.** Both sides use monotonic clocks, so that nobody can set them. The controller takes the
 //! offset from the question with the shortest round trip of 20; its error is half this round trip.
 //! It then sends each agent the same start on the agent's own clock. An agent that learns the start
-//! after it has passed refuses the run. Another reading after the run compares the clocks' rates. All times of transactions come from one clock; the error of
-//! the offset affects only the start and the borders of the measured part.
+//! after it has passed refuses the run. Another reading after the run compares the clocks' rates.
+//! All times of a transaction come from one clock; the error of the offset affects only the start
+//! and the borders of the measured part.
 //!
 //! **Sums.** Counts, bins, seconds and histograms of all agents are added, which is exact: no
 //! quantile is averaged. The sum is judged like that of one process. Each agent's machine, counts

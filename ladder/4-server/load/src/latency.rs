@@ -27,6 +27,8 @@ impl Latency {
     pub const HIGH_NS: u64 = 100_000_000_000;
     /// Significant digits.
     pub const DIGITS: u8 = 3;
+    /// Maximum of a count that came from another process: sums of many stay far below 2^64.
+    pub const COUNT_MAX: u64 = 1 << 53;
 
     pub(crate) fn new() -> Self {
         let times = Histogram::new_with_bounds(Self::LOW_NS, Self::HIGH_NS, Self::DIGITS)
@@ -137,9 +139,8 @@ impl TryFrom<Stored> for Latency {
     type Error = &'static str;
 
     fn try_from(Stored { histogram, above }: Stored) -> Result<Self, Self::Error> {
-        /// The sums of many processes stay far below 2^64.
-        const COUNT_MAX: u64 = 1 << 53;
-        let read = Self::from_base64(&histogram, above).filter(|read| read.count() <= COUNT_MAX);
+        let read = Self::from_base64(&histogram, above);
+        let read = read.filter(|read| read.count() <= Self::COUNT_MAX);
         read.ok_or("not a histogram with the range of this program, or too many times")
     }
 }

@@ -35,7 +35,7 @@ pub(crate) struct Load {
     pub(crate) began_at: Timestamp,
 }
 
-/// What this process read about the server during the load.
+/// Readings of the server during the load, by this process.
 #[derive(Default)]
 pub(crate) struct Readings {
     /// Readings of the server's CPU time at both ends of the sustained part.

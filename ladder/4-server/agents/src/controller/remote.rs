@@ -60,7 +60,7 @@ pub(super) struct Clock {
 
 impl Clock {
     /// Returns by how much the agent's clock is too fast or too slow until a later reading, as a
-    /// share of the time. What the errors of the readings explain does not count.
+    /// share of the time. The part that the errors of the readings explain does not count.
     fn drift(&self, later: &Self) -> f64 {
         let here = later.here.saturating_duration_since(self.here);
         let there = Duration::from_nanos(later.agent_ns.saturating_sub(self.agent_ns));
