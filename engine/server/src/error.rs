@@ -442,6 +442,8 @@ fn remedy_for_path(why: &io::Error) -> &'static str {
             ": run as a user with permission, or change the file's mode"
         }
         io::ErrorKind::IsADirectory => ": give a file",
+        io::ErrorKind::NotADirectory => ": give a folder",
+        io::ErrorKind::InvalidData => ": give a file of text",
         _ => remedy_for_system(why),
     }
 }

@@ -3,13 +3,17 @@
 use core::fmt::Display;
 use core::str::FromStr;
 use core::time::Duration;
-use std::fs;
+use std::fs::File;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer};
 
 use crate::error::{Error, Rejected};
+
+/// Room for the settings of some 100,000 certificates.
+const SETTINGS_BYTES_MAX: u64 = 64 << 20;
 
 /// The settings of a file, and its text, for messages.
 #[derive(Debug)]
@@ -27,16 +31,23 @@ pub struct SettingsText {
     text: String,
 }
 
-/// Reads a file.
+/// Reads a file of at most 64 MiB.
 ///
 /// # Errors
 ///
-/// The file cannot be read, or a setting is missing, unknown, or of another type. The message has the
+/// The file cannot be read or is longer, or a setting is missing, unknown, or of another type. The message has the
 /// line.
 pub fn read<T: DeserializeOwned>(path: &Path) -> Result<SettingsFile<T>, Error> {
-    let text =
-        fs::read_to_string(path).map_err(|why| Rejected::unreadable("the settings", path, why))?;
+    let mut text = String::new();
+    let most = SETTINGS_BYTES_MAX + 1;
+    let count = File::open(path).and_then(|file| file.take(most).read_to_string(&mut text));
+    let count = count.map_err(|why| Rejected::unreadable("the settings", path, why))?;
     let text = SettingsText { path: path.to_owned(), text };
+    if count as u64 == most {
+        return Err(text
+            .refusal(None, "it has over 64 MiB: give a file of settings".into())
+            .into());
+    }
     let settings = toml::from_str(&text.text).map_err(|error| {
         let is_missing = error.message().starts_with("missing field");
         // what is missing outside of tables is on no line

@@ -17,6 +17,7 @@ mod measure;
 mod options;
 mod output;
 mod progress;
+mod read;
 mod run;
 mod service;
 mod shelf;

@@ -4,7 +4,8 @@ use std::fs::{self, File};
 use std::io::{BufReader, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use tollgate_record::{Machine, Record, Timestamp, jsonl};
+use tollgate_record::jsonl::{self, Problem, ReadError};
+use tollgate_record::{Machine, Record, Timestamp};
 
 use crate::error::CliError;
 
@@ -63,9 +64,10 @@ pub(crate) fn read(files: &[PathBuf]) -> Result<Vec<Record>, CliError> {
     for path in files {
         let file = File::open(path).map_err(CliError::at(path))?;
         let found = jsonl::read_all(BufReader::new(file));
-        let is_named = path.extension().is_some_and(|ending| ending == "jsonl");
-        let advice = if is_named { "" } else { ", or give a file that --json wrote" };
-        let wrong = |error| error!("{}: {error}{advice}", path.display());
+        let wrong = |error: ReadError| match error.problem {
+            Problem::Io(error) => CliError::at(path)(error),
+            _ => error!("{}: {error}", path.display()),
+        };
         records.extend(found.map_err(wrong)?);
     }
     Ok(records)

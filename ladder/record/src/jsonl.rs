@@ -20,6 +20,9 @@ use crate::{Estimate, Kind, Machine, Quantity, Record, Subject, Unit};
 /// versions.
 pub const SCHEMA: u64 = 2;
 
+/// The end of an error's message.
+const REMEDY: &str = "give a file that --json wrote";
+
 /// The longest line read or written, without its line feed.
 pub const LINE_MAX_BYTES: usize = 64 * 1024;
 
@@ -156,10 +159,10 @@ impl fmt::Display for ReadError {
         match &self.problem {
             Problem::Io(error) => write!(f, "cannot be read: {error}"),
             Problem::TooLong => {
-                write!(f, "longer than {LINE_MAX_BYTES} bytes: not a file of records, or damaged")
+                write!(f, "longer than {LINE_MAX_BYTES} bytes, so not a record: {REMEDY}")
             }
             Problem::NoSchema => {
-                f.write_str("no \"schema\" in it: not a record; give a file of records")
+                write!(f, "no \"schema\" in it, so not a record: {REMEDY}")
             }
             Problem::UnknownSchema(found) if *found > SCHEMA => {
                 write!(
@@ -189,7 +192,7 @@ impl fmt::Display for ReadError {
                         write!(f, "{c}")?;
                     }
                 }
-                f.write_str(": correct the line or take it out")
+                write!(f, ": {REMEDY}, or correct the line")
             }
         }
     }

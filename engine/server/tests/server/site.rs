@@ -123,6 +123,8 @@ fn an_error_has_the_line_and_the_remedy() {
     assert!(missing.ends_with("site.toml: missing field `address`: add it"), "{missing}");
     let missing = Config::from_file("none.toml".as_ref()).unwrap_err().to_string();
     assert!(missing.starts_with("cannot read the settings none.toml"), "{missing}");
+    let endless = Config::from_file("/dev/zero".as_ref()).unwrap_err().to_string();
+    assert!(endless.ends_with("it has over 64 MiB: give a file of settings"), "{endless}");
 }
 
 #[test]

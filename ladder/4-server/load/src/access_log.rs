@@ -46,7 +46,11 @@ impl AccessLog {
     /// The file cannot be opened.
     pub fn open(path: impl Into<PathBuf>) -> io::Result<Self> {
         let path = path.into();
-        let file = File::open(&path).map_err(|error| of_file(&path, &error))?;
+        let file = File::open(&path).and_then(|file| match file.metadata()?.is_dir() {
+            true => Err(ErrorKind::IsADirectory.into()),
+            false => Ok(file),
+        });
+        let file = file.map_err(|error| of_file(&path, &error))?;
         let file = BufReader::with_capacity(256 * 1024, file);
         Ok(Self { path, file, format: None, position: 0, rest: Vec::new(), seen: NOTHING })
     }

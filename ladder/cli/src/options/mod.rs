@@ -155,7 +155,13 @@ fn one_line(error: &clap::Error, arguments: &[OsString]) -> CliError {
     let what = text.strip_prefix("error: ").unwrap_or(&text);
     let what = what.split("\n\n").next().unwrap_or(what).trim();
     let what = match error.source().filter(|source| source.is::<ParseIntError>()) {
-        Some(source) => what.replace(&source.to_string(), "give a whole number"),
+        Some(source) => {
+            let advice = match what.contains("LIST>") {
+                true => "give whole numbers, as in 1,2",
+                false => "give a whole number",
+            };
+            what.replace(&source.to_string(), advice)
+        }
         None => what.to_owned(),
     };
     let (mut command, mut name) = (&Options::command(), "tollgate".to_owned());

@@ -1,7 +1,7 @@
 //! `tollgate workload`: shows named workloads and makes new ones from access logs.
 
 use std::fs::{self, File};
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -13,8 +13,12 @@ use crate::cells::{bar, float};
 use crate::error::CliError;
 use crate::interrupt;
 use crate::output::Output;
+use crate::read;
 
 const BAR: u32 = 60;
+
+/// No server writes a longer line, with its request, referrer and user agent.
+const LINE_MAX_BYTES: u64 = 1 << 20;
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Workload {
@@ -69,7 +73,7 @@ pub(crate) fn find(name: &str) -> Result<Named, CliError> {
         let known = FILES.map(|file| file.name).join(", ");
         bail!("{name}: no such workload; give {known}, or a file that ends in .toml");
     }
-    let text = fs::read_to_string(name).map_err(CliError::at(Path::new(name)))?;
+    let text = read::text(Path::new(name))?;
     Named::from_toml(&text).map_err(CliError::about(name))
 }
 
@@ -138,7 +142,7 @@ pub(crate) fn disclosure(name: &str, workload: &Named) -> String {
 fn from_log(options: &FromLog) -> Result<ExitCode, CliError> {
     let mut study = Study::default();
     for log in &options.logs {
-        read(log, &mut study)?;
+        read_log(log, &mut study)?;
         if interrupt::asked() {
             return Ok(interrupt::exit_code());
         }
@@ -177,11 +181,17 @@ fn from_log(options: &FromLog) -> Result<ExitCode, CliError> {
 }
 
 /// Reads lines; bytes that are not UTF-8 become question marks.
-fn read(log: &Path, study: &mut Study) -> Result<(), CliError> {
+fn read_log(log: &Path, study: &mut Study) -> Result<(), CliError> {
     let wrong = CliError::at(log);
     let mut lines = BufReader::new(File::open(log).map_err(wrong)?);
     let mut line = Vec::new();
-    while lines.read_until(b'\n', &mut line).map_err(wrong)? > 0 && !interrupt::asked() {
+    let most = LINE_MAX_BYTES + 1; // and the line feed
+    while lines.by_ref().take(most).read_until(b'\n', &mut line).map_err(wrong)? > 0
+        && !interrupt::asked()
+    {
+        if line.len() as u64 == most && !line.ends_with(b"\n") {
+            bail!("{}: a line is longer than 1 MiB: is this an access log?", log.display());
+        }
         study.line(&String::from_utf8_lossy(&line));
         line.clear();
     }

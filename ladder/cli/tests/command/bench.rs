@@ -357,6 +357,7 @@ fn impossible_measurements_give_one_line() {
     for (flags, why) in [
         ("bench https://127.0.0.1:1", "nothing listens on 127.0.0.1:1"),
         ("bench https://127.0.0.1:1 --log /no/such/log", "/no/such/log"),
+        ("bench https://127.0.0.1:1 --log /", "name the log"),
         ("bench https://127.0.0.1:1 --pid 4194305", "--pid"),
         ("bench https://127.0.0.1:1 --cgroup /no/such/group", "--cgroup"),
         ("bench --key-type rsa-2048,rsa-3072,rsa-2048", "rsa-2048 is given twice"),

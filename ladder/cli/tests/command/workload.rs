@@ -163,4 +163,5 @@ fn bad_lines_are_counted_and_shown_and_a_file_without_requests_is_refused() {
     assert!(stdout.contains("not known: resumption"), "{stdout}");
     fs::write(&log, "not a line\n").unwrap();
     refused(&of(log.name()), "no request in it");
+    refused(&of("/dev/zero"), "a line is longer than 1 MiB");
 }

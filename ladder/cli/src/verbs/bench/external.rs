@@ -23,6 +23,7 @@ use crate::error::CliError;
 use crate::interrupt;
 use crate::keys;
 use crate::options::Bench as Options;
+use crate::read;
 use crate::verbs::agent;
 
 /// Examines the server at the URL, if there is one, and adds its properties to the options.
@@ -89,7 +90,7 @@ fn client_certificate(options: &Options) -> Result<Option<ClientCertificate>, Cl
 
 /// Returns the certificates in DER; an empty list is refused later.
 fn certificates(path: &Path) -> Result<Vec<Vec<u8>>, CliError> {
-    let pem = fs::read(path).map_err(CliError::at(path))?;
+    let pem = read::bytes(path)?;
     let chain =
         X509::stack_from_pem(&pem).and_then(|chain| chain.iter().map(|c| c.to_der()).collect());
     chain.map_err(|_| error!("{}: no certificates in PEM", path.display()))
@@ -135,7 +136,8 @@ type Evidence = (Option<AccessLog>, Option<Box<CpuMeter<'static>>>);
 
 /// Opens the log and the CPU clock that the options name.
 fn evidence(options: &Options) -> Result<Evidence, CliError> {
-    let log = options.given.log.as_ref().map(AccessLog::open).transpose()?;
+    let log = options.given.log.as_ref().map(AccessLog::open).transpose();
+    let log = log.map_err(|why| error!("--log: {why}: name the log that the server writes now"))?;
     let log = log.map(|log| match options.given.log_format {
         Some(format) => log.written_as(format),
         None => log,

@@ -47,7 +47,7 @@ pub(crate) struct FleetCommand {
 
 #[derive(Clone, Debug, Subcommand)]
 enum SubVerb {
-    /// Predict how many signers many front ends need, and how long they answer
+    /// Predict how many signers many front ends need, and how long an answer takes
     Signers(Signers),
     /// Predict the CPU time of measured sessions after a change of key, engine, suite, resumption or
     /// cores

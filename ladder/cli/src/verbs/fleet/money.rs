@@ -1,6 +1,5 @@
 //! Prices of machines, and the savings of one engine compared with another.
 
-use std::fs;
 use std::path::Path;
 
 use tollgate_fleet::forecast::{Basis, saving_records};
@@ -9,12 +8,11 @@ use tollgate_record::Record;
 
 use super::sessions::MeasuredSession;
 use super::{Fleet, demands};
-use crate::error::CliError;
+use crate::read;
 
 /// Reads a price file.
 pub(crate) fn prices(file: &str) -> Result<Prices, String> {
-    let text = fs::read_to_string(file).map_err(CliError::at(Path::new(file)));
-    let text = text.map_err(|error| error.to_string())?;
+    let text = read::text(Path::new(file)).map_err(|error| error.to_string())?;
     Prices::from_toml(&text).map_err(|error| error.to_string())
 }
 

@@ -1,4 +1,4 @@
-//! `tollgate fleet signers`: how many signers many front ends need, and how long they answer.
+//! `tollgate fleet signers`: how many signers many front ends need, and how long an answer takes.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -20,6 +20,7 @@ use tollgate_report::{WIDTH, heading, model as model_table};
 use crate::error::CliError;
 use crate::host::Host;
 use crate::options::values::Written;
+use crate::read;
 use crate::run::Run;
 use crate::verbs::kernel::bits;
 
@@ -188,7 +189,7 @@ impl SelectedMachine {
             let names = FILES.map(|file| file.name).join(", ");
             bail!("{name}: no such file or built-in machine; give host or one of {names}");
         }
-        let text = fs::read_to_string(name).map_err(CliError::at(Path::new(name)))?;
+        let text = read::text(Path::new(name))?;
         let model = processor::Machine::from_toml(&text).map_err(CliError::about(name))?;
         Ok(Self::described(Machine::unknown(&model.name).slug(), model))
     }

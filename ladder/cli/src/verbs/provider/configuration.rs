@@ -9,6 +9,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::error::CliError;
+use crate::read;
 
 /// Sections of keys and values; the last value of a key is used.
 #[derive(Debug, Default)]
@@ -35,7 +36,7 @@ impl Configuration {
         if depth == DEPTH_MAX {
             bail!("{name}: its includes are circular");
         }
-        let bytes = fs::read(path).map_err(CliError::at(path))?;
+        let bytes = read::bytes(path)?;
         let text = String::from_utf8_lossy(&bytes).replace("\\\n", "");
         for line in text.lines() {
             let line = line.split('#').next().unwrap_or_default().trim();

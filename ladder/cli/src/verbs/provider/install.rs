@@ -16,6 +16,7 @@ use super::replace::Replaced;
 use crate::error::CliError;
 use crate::folder::Folder;
 use crate::output::Output;
+use crate::read;
 
 struct Installation {
     /// The source of the module and its bytes; `None` if it is already installed.
@@ -48,7 +49,7 @@ impl Installation {
         let before = read_ours(&configuration)?;
         let module = openssl.module();
         let source = source(options.module.as_deref(), &module)?;
-        let bytes = read(&source)?;
+        let bytes = read_module(&source)?;
         let is_there = fs::read(&module).is_ok_and(|there| there == bytes);
         let base = openssl.base(&configuration)?;
         let below = base.as_deref().map(Configuration::read).transpose()?;
@@ -170,7 +171,7 @@ fn read_ours(configuration: &Path) -> Result<Option<String>, CliError> {
              --openssl-conf",
             configuration.display()
         )),
-        Err(error) => Err(error!("{}: {error}", configuration.display())),
+        Err(error) => Err(CliError::at(configuration)(error)),
     }
 }
 
@@ -192,9 +193,9 @@ fn source(named: Option<&Path>, installed: &Path) -> Result<PathBuf, CliError> {
 }
 
 /// Reads a module, which must be a shared library.
-fn read(module: &Path) -> Result<Vec<u8>, CliError> {
+fn read_module(module: &Path) -> Result<Vec<u8>, CliError> {
     let name = module.display();
-    let bytes = fs::read(module).map_err(CliError::at(module))?;
+    let bytes = read::bytes(module)?;
     if !bytes.starts_with(b"\x7fELF") {
         bail!("{name}: not a shared library; build one with ./x provider");
     }
@@ -209,7 +210,7 @@ fn next(configuration: &Path) -> String {
          \x20   [Service]\n\
          \x20   Environment=OPENSSL_CONF={conf}\n\
          \x20 systemctl restart nginx\n\
-         \x20 tollgate provider stats --pid $(pgrep -o nginx)\n\
+         \x20 tollgate provider stats --pid $(pgrep -n nginx)\n\
          for a command: OPENSSL_CONF={conf} openssl speed rsa2048\n\
          other programs that can use it: tollgate provider check\n"
     )

@@ -8,7 +8,6 @@ mod program;
 mod records;
 mod study;
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -18,6 +17,7 @@ use tollgate_simulator::Timing;
 
 use crate::error::CliError;
 use crate::options::values::Written;
+use crate::read;
 use crate::run::Run;
 
 #[derive(Args, Clone, Debug)]
@@ -136,7 +136,7 @@ impl Core {
     /// Returns the core of a timing file, or LEON-2.
     fn of(file: Option<&Path>) -> Result<Self, CliError> {
         let Some(file) = file else { return Ok(Self::leon2()) };
-        let text = fs::read_to_string(file).map_err(CliError::at(file))?;
+        let text = read::text(file)?;
         let wrong = CliError::about(file.display());
         let timing = Timing::from_toml(&text).map_err(wrong)?;
         Ok(Self { word: Machine::unknown(&timing.name).slug(), timing })

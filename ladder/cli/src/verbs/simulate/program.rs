@@ -1,6 +1,5 @@
 //! `tollgate simulate run`: runs a program and prints its output and its cycles.
 
-use std::fs;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
@@ -12,6 +11,7 @@ use super::{Core, RunProgram as Options, grouped};
 use crate::error::CliError;
 use crate::interrupt;
 use crate::output::Output;
+use crate::read;
 
 /// The number of instructions between two checks of the console and of Ctrl-C.
 const SLICE: u64 = 10_000_000;
@@ -70,7 +70,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
 
 fn load(options: &Options, set: &InstructionSet) -> Result<Program, CliError> {
     let name = options.file.display();
-    let bytes = fs::read(&options.file).map_err(CliError::at(&options.file))?;
+    let bytes = read::bytes(&options.file)?;
     let assembly = options.file.extension().is_some_and(|end| end == "s" || end == "S");
     let program = if let Some(address) = options.flat {
         Program::flat(&bytes, address).map_err(|error| error.to_string())

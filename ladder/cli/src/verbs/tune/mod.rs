@@ -24,6 +24,7 @@ use crate::error::CliError;
 use crate::interrupt;
 use crate::options::values::defaults;
 use crate::progress::{self, Progress};
+use crate::read;
 use crate::run::Run;
 use crate::verbs::bench::profile::Profiler;
 use crate::verbs::bench::report;
@@ -71,7 +72,7 @@ fn candidates(options: &Tune, server: &str) -> Result<Set, CliError> {
         set.candidates.retain(|one| one.set.key.is_none());
     }
     let Some(path) = &options.candidates else { return Ok(set) };
-    let text = fs::read_to_string(path).map_err(CliError::at(path))?;
+    let text = read::text(path)?;
     let more = Set::from_toml(&text).map_err(CliError::about(path.display()))?;
     set.start.directives.extend(more.start.directives);
     set.candidates.retain(|own| more.candidates.iter().all(|other| other.word != own.word));

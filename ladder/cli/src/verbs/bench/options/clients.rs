@@ -1,12 +1,13 @@
 //! The options of `tollgate bench` for arrivals and for the behaviour of each client.
 
 use core::time::Duration;
-use std::fs;
+use std::path::Path;
 
 use clap::Args;
 use tollgate_load::{Arrivals, ClientTimeout, Pattern, Plan, Think, duration};
 
 use crate::options::values::{share, time, within};
+use crate::read;
 
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Arrivals")]
@@ -167,7 +168,7 @@ fn pattern(text: &str) -> Result<Pattern, String> {
             }
         }
         ("trace", file) if !file.is_empty() => {
-            let text = fs::read_to_string(file).map_err(|error| format!("{file}: {error}"))?;
+            let text = read::text(Path::new(file)).map_err(|error| error.to_string())?;
             text.parse().map(Pattern::Trace).map_err(|error| format!("{file}: {error}"))
         }
         _ => Err("give poisson, constant, gamma:DISPERSION, pareto:SHAPE, bursts:ON/OFF or \
@@ -223,10 +224,10 @@ mod tests {
         let folder = Folder::new().unwrap();
         let path = folder.path("trace");
         let flag = format!("trace:{}", path.display());
-        fs::write(&path, "0.0\n0.5\n").unwrap();
+        std::fs::write(&path, "0.0\n0.5\n").unwrap();
         let found = clients(&format!("--arrivals {flag}")).arrivals(false);
         assert!(found.is_open());
-        fs::write(&path, "0.5\n0.0\n").unwrap();
+        std::fs::write(&path, "0.5\n0.0\n").unwrap();
         let error = Options::of(&["bench", "--arrivals", &flag]).unwrap_err().to_string();
         assert!(error.contains("line 2"), "{error}");
     }

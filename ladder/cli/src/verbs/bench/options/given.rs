@@ -30,6 +30,7 @@ pub(crate) struct Given {
 
     /// Process IDs of the server, separated by commas, to measure its CPU time
     #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "target")]
+    #[arg(value_parser = process)]
     pub(crate) pid: Vec<u32>,
 
     /// Control group of the server, to measure its CPU time: a folder of /sys/fs/cgroup, or its
@@ -151,6 +152,12 @@ fn read(path: &Path) -> Result<Vec<u8>, CliError> {
     let read = File::open(path).and_then(|file| file.take(most).read_to_end(&mut bytes));
     read.map_err(CliError::at(path))?;
     Ok(bytes)
+}
+
+fn process(text: &str) -> Result<u32, &'static str> {
+    // `pgrep` prints nothing if no process has the name
+    let why = "give process IDs as in 4242,4243; is the server running?";
+    text.parse().ok().filter(|&id| id > 0).ok_or(why)
 }
 
 fn method(text: &str) -> Result<String, &'static str> {
