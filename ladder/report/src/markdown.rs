@@ -37,6 +37,7 @@ pub fn speed(records: &[Record]) -> String {
             rows += &line(&cells);
         }
     }
+    let cpu = plain(&records[0].machine.cpu);
     let date = signing.date().map_or_else(String::new, |date| format!(" on {date}"));
     let spent = signing.seconds().map_or_else(String::new, |s| format!(", {s} s for each row"));
     let times = libraries().next().map_or("", |_| {
@@ -44,7 +45,7 @@ pub fn speed(records: &[Record]) -> String {
          intervals"
     });
     format!(
-        "Sign operations per second of one core (PKCS#1 v1.5, SHA-256){times}.\n\n{rows}\n\
+        "On {cpu}: sign operations per second of one core (PKCS#1 v1.5, SHA-256){times}.\n\n{rows}\n\
          Measured{date}, in one run on one thread{spent}:\n\n{}",
         indented(&heading::lines(records)),
     )

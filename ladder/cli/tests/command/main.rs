@@ -16,6 +16,7 @@ mod ladder;
 mod measuring;
 mod outputs;
 mod own_processor;
+mod pages;
 mod profile;
 mod program;
 mod provider;

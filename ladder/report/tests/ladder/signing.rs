@@ -122,6 +122,7 @@ fn the_table_has_rates_ratios_and_the_machine() {
     assert!(page.lines().any(|found| found == line), "{page}");
     let line = "| RSA-1024 (insecure) | 60.0k | - | 20.0k | - | - | - |";
     assert!(page.lines().any(|found| found == line), "{page}");
+    assert!(page.starts_with("On Some <Proc"), "the first line names the processor: {page}");
     let when = "Measured on 2026-11-20, in one run on one thread, 4.6 s for each row:";
     assert!(page.contains(when) && page.contains("    Some <Proc"), "{page}");
 }
