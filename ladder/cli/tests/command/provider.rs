@@ -153,13 +153,18 @@ fn the_module_is_installed_checked_counted_and_removed() {
     let key = keys().join("rsa-2048.pem");
     let sign = ["dgst", "-sha256", "-sign", key.to_str().unwrap(), conf.to_str().unwrap()];
     assert!(system.openssl(&sign).status.success());
+    let curve = system.path("p-256.pem");
+    said(&system.openssl(&["ecparam", "-name", "P-256", "-genkey", "-noout", "-out", &curve]));
+    let sign = ["dgst", "-sha256", "-sign", &curve, conf.to_str().unwrap()];
+    assert!(system.openssl(&sign).status.success());
+    fs::remove_file(curve).unwrap();
     let stats = ["provider", "stats", "--json", "-"];
     let stats = said(&system.command(tollgate(), "tollgate.cnf", &stats).output().unwrap());
     let stats: serde_json::Value = serde_json::from_str(&stats).unwrap();
-    assert_eq!(stats["ended"]["processes"], 1);
+    assert_eq!(stats["ended"]["processes"], 2);
     assert_eq!(stats["ended"]["counts"]["signatures"], 1);
     let pruned = said(&system.provider(&["stats", "--metrics", &metrics, "--prune"]));
-    assert!(pruned.contains("1 that have ended made 1 signatures"), "{pruned}");
+    assert!(pruned.contains("2 that have ended made 2 signatures"), "{pruned}");
     assert_eq!(fs::read_dir(&metrics).unwrap().count(), 0);
 
     let removed = said(&system.install(&["--remove"]));

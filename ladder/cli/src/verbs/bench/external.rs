@@ -2,7 +2,7 @@
 //! CPU clock are the evidence.
 
 use std::fs::{self, File};
-use std::io::{self, BufReader};
+use std::io::{self, BufReader, ErrorKind};
 use std::path::Path;
 
 use openssl::error::ErrorStack;
@@ -137,7 +137,10 @@ type Evidence = (Option<AccessLog>, Option<Box<CpuMeter<'static>>>);
 /// Opens the log and the CPU clock that the options name.
 fn evidence(options: &Options) -> Result<Evidence, CliError> {
     let log = options.given.log.as_ref().map(AccessLog::open).transpose();
-    let log = log.map_err(|why| error!("--log: {why}: name the log that the server writes now"))?;
+    let log = log.map_err(|why| match why.kind() {
+        ErrorKind::PermissionDenied => error!("--log: {why}: run this as a user who may read it"),
+        _ => error!("--log: {why}: name the log that the server writes now"),
+    })?;
     let log = log.map(|log| match options.given.log_format {
         Some(format) => log.written_as(format),
         None => log,

@@ -26,6 +26,8 @@ pub(crate) fn run(options: &Check) -> Result<ExitCode, CliError> {
     line("good", "openssl", &openssl.version)?;
     line("good", "modules", &openssl.modules.display().to_string())?;
     let path = openssl.chosen(options.openssl_conf.as_deref());
+    // servers change their working directory
+    let path = std::path::absolute(&path).map_err(CliError::about(path.display()))?;
     if !path.is_file() {
         bail!("{}: no such configuration; run: tollgate provider install", path.display());
     }

@@ -127,24 +127,32 @@ fn lines(text: &mut String, counts: &BTreeMap<String, u64>) {
 fn table(living: &[&ProcessFile], dead: &[&ProcessFile], folder: &Path, pruned: bool) -> String {
     let mut text = String::new();
     for file in living {
-        let of = |name: &str| file.counts.get(name).copied().unwrap_or_default();
         text += &format!(
             "{:16}{:>8}{:>14} signatures{:>14} decryptions\n",
             file.program,
             file.pid,
-            of("signatures"),
-            of("decryptions")
+            signatures(&file.counts),
+            of(&file.counts, "decryptions")
         );
     }
     text += &format!("{} running processes in {}, in all\n", pids(living), folder.display());
     lines(&mut text, &sum(living));
     if !dead.is_empty() {
-        let signatures = sum(dead).get("signatures").copied().unwrap_or_default();
+        let signatures = signatures(&sum(dead));
         let next =
             if pruned { "their files are removed now" } else { "--prune removes their files" };
         text += &format!("{} that have ended made {signatures} signatures; {next}\n", pids(dead));
     }
     text
+}
+
+/// Returns the number of signatures with RSA and ECDSA.
+fn signatures(counts: &BTreeMap<String, u64>) -> u64 {
+    of(counts, "signatures").saturating_add(of(counts, "ecdsa_signatures"))
+}
+
+fn of(counts: &BTreeMap<String, u64>, name: &str) -> u64 {
+    counts.get(name).copied().unwrap_or_default()
 }
 
 /// Returns the number of processes; a process may have several files.
