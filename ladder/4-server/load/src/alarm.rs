@@ -33,8 +33,8 @@ impl Alarm {
         Ok(Self { timer, set_for: None })
     }
 
-    /// Arms the timer for `at`. The caller need not read the timer after it fires. If the timer is
-    /// already armed for this time, the call does nothing.
+    /// Arms the timer for `at`. The caller need not read the timer after it fires, but says that it
+    /// has [`fired`](Self::fired). If the timer is already armed for this time, the call does nothing.
     pub(crate) fn set(&mut self, at: Instant, now: Instant) -> Result<(), Error> {
         if self.set_for == Some(at) {
             return Ok(());
@@ -52,6 +52,12 @@ impl Alarm {
             .map_err(|error| Error::Io { what: "set a timer", error: error.into() })?;
         self.set_for = Some(at);
         Ok(())
+    }
+
+    /// The timer may be early, if the clock of [`Instant`] is slower than the kernel's; then it is
+    /// armed again for the same time.
+    pub(crate) const fn fired(&mut self) {
+        self.set_for = None;
     }
 }
 
@@ -77,6 +83,15 @@ mod tests {
             assert!(events.iter().any(|event| event.token() == Alarm::TOKEN));
             assert!(Instant::now() >= at);
         }
+        let now = Instant::now();
+        let at = now + Duration::from_secs(3600);
+        alarm.set(at, at).unwrap();
+        poll.poll(&mut events, Some(Duration::from_secs(20))).unwrap();
+        assert!(!events.is_empty());
+        alarm.fired();
+        alarm.set(at, at).unwrap();
+        poll.poll(&mut events, Some(Duration::from_secs(20))).unwrap();
+        assert!(!events.is_empty(), "it was early, and fires again");
         let past = Instant::now();
         alarm.set(past, past + Duration::from_secs(1)).unwrap();
         poll.poll(&mut events, Some(Duration::from_secs(20))).unwrap();

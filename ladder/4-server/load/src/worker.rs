@@ -305,7 +305,7 @@ impl Worker {
     fn drive(&mut self, place: usize, read_closed: bool) {
         let now = Instant::now();
         let Some(slot) = self.slots.get_mut(place) else {
-            return; // the alarm
+            return self.alarm.fired();
         };
         if !slot.is_live() {
             return;
