@@ -12,6 +12,7 @@ use tollgate_record::Machine;
 
 use crate::frame::{FromAgent, FromController};
 use crate::link::{Link, News};
+use crate::nats::{Bus, FleetName, Nats, Opened, Role};
 use crate::{HEARTBEAT, LOST_AFTER, place};
 
 /// Longest wait for a frame.
@@ -48,6 +49,29 @@ pub fn serve(
     }
     agent.link.close();
     ended
+}
+
+/// Serves the controllers of a fleet on NATS, one after another, each as [`serve`] does. `tell` gets
+/// a line when a controller comes and when it has gone.
+///
+/// # Errors
+///
+/// The reason why no controller can reach this agent, in one line.
+pub fn serve_fleet(
+    nats: &Nats,
+    fleet: &FleetName,
+    version: &str,
+    machine: &Machine,
+    tell: &dyn Fn(&str),
+) -> Result<(), String> {
+    let mut bus = Bus::connect(nats, fleet, Role::Agent)?;
+    tell(&format!("{} waits for controllers of the fleet {fleet}", bus.name()));
+    loop {
+        let Opened { peer, reader, writer } = bus.next()?;
+        tell(&format!("controller {peer}: serves it"));
+        let ended = serve(reader, writer, version.to_owned(), machine.clone());
+        tell(&format!("controller {peer}: {}", ended.err().unwrap_or_else(|| "ended".to_owned())));
+    }
 }
 
 struct Agent {

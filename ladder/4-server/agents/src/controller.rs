@@ -13,11 +13,14 @@ use std::time::Instant;
 use tollgate_load::{AgentPart, Agents, Error, LiveCounts, Plan, Segment};
 
 pub use self::address::Address;
-use self::remote::{Clock, Remote, State};
+use self::address::{Place, command};
+use self::remote::{Carrier, Clock, Remote, State};
 use crate::frame::FromController;
-use crate::{HEARTBEAT, LOST_AFTER, place};
+use crate::link::Link;
+use crate::nats::{Bus, Nats, Role};
+use crate::{AGENTS_MAX, HEARTBEAT, LOST_AFTER, place};
 
-/// Longest wait for the first frame of an agent: a login may take this long.
+/// Longest wait for agents, and for their first frames: a login may take this long.
 const ENROL_MAX: Duration = Duration::from_secs(30);
 
 /// Questions for a clock. The one with the shortest round trip gives the offset.
@@ -28,9 +31,6 @@ const TICK: Duration = Duration::from_millis(5);
 
 /// Time from the last question for a clock to the start, in addition to the round trips.
 const LEAD: Duration = Duration::from_millis(300);
-
-/// Maximum number of agents.
-pub const AGENTS_MAX: usize = 256;
 
 /// The server that all agents load.
 #[derive(Clone, Debug)]
@@ -55,6 +55,8 @@ impl fmt::Debug for Controller {
 
 struct Fleet {
     agents: Vec<Remote>,
+    /// Connections of the agents above: they end after them.
+    _buses: Vec<Bus>,
     run: u64,
     told_at: Instant,
     /// The last time at which this process read frames.
@@ -62,26 +64,52 @@ struct Fleet {
 }
 
 impl Controller {
-    /// Starts at most [`AGENTS_MAX`] agents, and waits until all have enrolled. `version` is that of
-    /// this program, which all agents must have. `stop` is called every few milliseconds.
+    /// Starts at most [`AGENTS_MAX`] agents, and waits until all have enrolled. Those on NATS run
+    /// already; `nats` is the connection to them. `version` is that of this program, which all
+    /// agents must have. `stop` is called every few milliseconds.
     ///
     /// # Errors
     ///
     /// [`Error::Plan`] if there are too many agents, or none. [`Error::Agent`] if an agent cannot be
-    /// started, does not enrol or has another version, or if the server has a loopback address and an
-    /// agent another network. [`Error::Stopped`] if `stop` returned true.
+    /// started, does not enrol or has another version, if the server has a loopback address and an
+    /// agent another network, or if there is no connection to NATS. [`Error::Stopped`] if `stop`
+    /// returned true.
     pub fn start(
         all: &[Address],
+        nats: Option<&Nats>,
         site: &Site,
         version: &str,
         stop: &dyn Fn() -> bool,
     ) -> Result<Self, Error> {
-        if all.is_empty() || all.len() > AGENTS_MAX {
+        let count: usize = all.iter().map(Address::agents).sum();
+        if count == 0 || count > AGENTS_MAX {
             return Err(Error::Plan("agents are 1 to 256"));
         }
-        let start = |(number, address): (usize, &Address)| Remote::start(number + 1, address);
-        let agents = all.iter().enumerate().map(start).collect::<Result<Vec<_>, Error>>()?;
-        let mut fleet = Fleet { agents, run: 0, told_at: Instant::now(), read_at: Instant::now() };
+        let (mut agents, mut buses) = (Vec::new(), Vec::new());
+        for address in all {
+            match &address.place {
+                Place::Command(words) => {
+                    let name = format!("agent {}, {address}", agents.len() + 1);
+                    agents.push(Remote::start(name, command(words))?);
+                }
+                Place::Nats(fleet, count) => {
+                    let failed = |why| Error::Agent { agent: address.to_string(), why };
+                    let nats = nats.ok_or(Error::Plan("agents on NATS need its address"))?;
+                    let mut bus = Bus::connect(nats, fleet, Role::Controller).map_err(failed)?;
+                    let opened = bus.recruit(*count, ENROL_MAX, stop).map_err(failed)?;
+                    for opened in opened.ok_or(Error::Stopped)? {
+                        let number = agents.len() + 1;
+                        let name = format!("agent {number}, nats:{fleet}/{}", opened.peer);
+                        let carrier = Carrier::Nats(bus.connection());
+                        let link = Link::new(opened.reader, opened.writer);
+                        agents.push(Remote::new(name, carrier, link));
+                    }
+                    buses.push(bus);
+                }
+            }
+        }
+        let now = Instant::now();
+        let mut fleet = Fleet { agents, _buses: buses, run: 0, told_at: now, read_at: now };
         fleet.wait(ENROL_MAX, stop, |state| !matches!(state, State::Starting))?;
         for agent in &mut fleet.agents {
             agent.check(version, (site.address.ip().is_loopback()).then(place).as_deref())?;

@@ -3,8 +3,10 @@
 //! # Design
 //!
 //! The controller is `tollgate bench URL --agents LIST`; the agents are processes of
-//! `tollgate agent` that it starts. An agent speaks the protocol on standard input and output, so
-//! that any program that connects these two can carry it: `ssh`, or a command on this machine.
+//! `tollgate agent`. An agent speaks the protocol on a stream of bytes in each direction. This is
+//! standard input and output of a process that the controller starts, so that any program that
+//! connects these two can carry it: `ssh`, or a command on this machine. Or it is NATS, where agents
+//! wait for controllers.
 //!
 //! **The plan is split exactly.** A plan has threads, and the number of a thread determines its
 //! connections, its arrivals and its random streams. Each agent runs a
@@ -22,6 +24,18 @@
 //! | arming | arm: plan, segment; alive | ready: hash of the plan, after one transaction alone |
 //! | ready | clock, 20 times; start: a time on the agent's clock | clock |
 //! | running | alive every 200 ms; stop | alive: live counts; ended: counts, histograms, host |
+//!
+//! **NATS** carries messages, and may lose them. A message has a number, at most 256 KiB of a stream,
+//! and the number that its sender expects next. The sender keeps messages until they are
+//! acknowledged, and sends them again on request; so a stream is whole, or it ends. The names of both
+//! sides are in the subjects, so that the NATS server decides which side may command another.
+//!
+//! | message | numbered | meaning |
+//! |---|---|---|
+//! | alive | | the sender lives, and has sent the messages before this number; the first one opens the stream, or calls for agents |
+//! | again | | alive, and the expected message is missing |
+//! | data, end | yes | bytes of the stream, and its end |
+//! | reset | | the sender has no such stream |
 //!
 //! **Clocks.** Both sides use monotonic clocks, so that nobody can set them. The controller takes the
 //! offset from the question with the shortest round trip of 20; its error is half this round trip.
@@ -41,7 +55,9 @@
 //! | another version of the program, foreign output, an address without consent | no run; the error names the agent |
 //! | an agent refuses its part, or is late | no run; the error names the agent |
 //! | an agent ends, or is silent for [`LOST_AFTER`], under load | the others are stopped; the run is invalid, and the finding names the agent |
-//! | the controller ends, or is silent for [`LOST_AFTER`], under load | each agent stops and ends by itself |
+//! | the controller ends, or is silent for [`LOST_AFTER`], under load | each agent stops by itself; those on NATS wait for another controller |
+//! | a NATS server ends | its clients connect to another one of its cluster, and the streams go on whole; the rows above apply to silence |
+//! | a peer on NATS is silent for 10 s without load | the stream ends |
 //! | the user stops the run | the agents stop and send what they have; there are no figures |
 #![forbid(unsafe_code)]
 
@@ -49,15 +65,21 @@ mod agent;
 mod controller;
 mod frame;
 mod link;
+mod nats;
 
 use core::time::Duration;
 use std::fs;
 
-pub use agent::serve;
-pub use controller::{AGENTS_MAX, Address, Controller, Site};
+pub use agent::{serve, serve_fleet};
+pub use controller::{Address, Controller, Site};
 pub use frame::{
     COUNT_MAX, FRAME_BYTES_MAX, Frame, FrameError, FromAgent, FromController, VERSION, read, write,
 };
+
+pub use nats::{FleetName, Nats, NatsServer};
+
+/// Maximum number of agents.
+pub const AGENTS_MAX: usize = 256;
 
 /// Each side says at this interval that it lives.
 pub const HEARTBEAT: Duration = Duration::from_millis(200);

@@ -197,7 +197,8 @@ fn enrolled(name: &str, version: &str, place: &str) -> String {
         address: "127.0.0.1:1".parse().unwrap(),
         may_test: None,
     };
-    let error = Controller::start(&[address], &site, "1.2.3", &|| false).unwrap_err().to_string();
+    let error =
+        Controller::start(&[address], None, &site, "1.2.3", &|| false).unwrap_err().to_string();
     fs::remove_file(path).unwrap();
     error
 }
@@ -220,7 +221,7 @@ fn a_controller_can_be_stopped_while_agents_start() {
         may_test: None,
     };
     let begin = std::time::Instant::now();
-    let error = Controller::start(&[address], &site, "1.2.3", &|| true).unwrap_err();
+    let error = Controller::start(&[address], None, &site, "1.2.3", &|| true).unwrap_err();
     assert!(matches!(error, tollgate_load::Error::Stopped), "{error}");
     assert!(begin.elapsed() < Duration::from_secs(60), "the process was killed");
 }

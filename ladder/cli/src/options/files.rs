@@ -11,7 +11,7 @@ use clap::ArgMatches;
 use crate::error::{CliError, folder};
 
 /// Options and arguments of all verbs that name files to read.
-const READS: [&str; 16] = [
+const READS: [&str; 20] = [
     "add",
     "body",
     "candidates",
@@ -24,6 +24,10 @@ const READS: [&str; 16] = [
     "machine",
     "measured",
     "module",
+    "nats_ca",
+    "nats_cert",
+    "nats_key",
+    "nats_password",
     "on",
     "prices",
     "timing",

@@ -1,6 +1,7 @@
 //! The command line: every option with help, default and unit.
 
 mod files;
+pub(crate) mod nats;
 #[cfg(test)]
 mod pages;
 #[cfg(test)]
@@ -61,7 +62,7 @@ OPENSSL_ia32cap.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
-    /// Load a server for 'tollgate bench URL --agents', which starts this on each machine
+    /// Load a server for 'tollgate bench URL --agents', which starts this by ssh, or meets it on NATS
     Agent(Agent),
     /// Load a TLS server, or two embedded servers in turn, and check the counts against server logs
     Bench(Box<BenchCommand>),

@@ -11,10 +11,10 @@ use crate::bench::{agreed, bench, numbers};
 use crate::program::{Serve, line, records, refused, scratch, signal, start, text, tollgate};
 
 /// A limit for waits that end by themselves much earlier.
-const LONG: Duration = Duration::from_secs(60);
+pub(crate) const LONG: Duration = Duration::from_secs(60);
 
 /// 75 arrivals, with enough connections for all of them at once.
-const CONSTANT: &str = "bench --seconds 0.5 --drift-max 1 --repeats 0 --rounds 1 \
+pub(crate) const CONSTANT: &str = "bench --seconds 0.5 --drift-max 1 --repeats 0 --rounds 1 \
                         --arrivals constant --rate 100 --connections 80";
 
 /// Returns the flags for this number of agents.
@@ -100,11 +100,7 @@ fn loaded(name: &str) -> Loaded {
     let [flag, list] = agents(2);
     let more = [&serve.url("/bytes/100"), "--log", serve.log.name(), &flag, &list];
     let bench = start("bench --seconds 200 --rounds 1 --repeats 0", &more);
-    let end = Instant::now() + LONG;
-    while fs::read_to_string(&serve.log).unwrap().lines().count() < 400 {
-        assert!(Instant::now() < end, "no load");
-        thread::sleep(Duration::from_millis(10));
-    }
+    wait_for_load(&serve);
     let children = fs::read_dir(format!("/proc/{}/task", bench.id())).unwrap();
     let lists = children.map(|task| fs::read_to_string(task.unwrap().path().join("children")));
     let agents = lists.map(Result::unwrap).collect::<String>();
@@ -114,14 +110,23 @@ fn loaded(name: &str) -> Loaded {
     Loaded { serve, bench, agents }
 }
 
+/// Waits until the server has answered a few hundred times.
+pub(crate) fn wait_for_load(serve: &Serve) {
+    let end = Instant::now() + LONG;
+    while fs::read_to_string(&serve.log).unwrap().lines().count() < 400 {
+        assert!(Instant::now() < end, "no load");
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
 /// Returns whether a process has ended; a zombie has.
-fn has_ended(process: u32) -> bool {
+pub(crate) fn has_ended(process: u32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     stat.rsplit_once(") ").is_none_or(|(_, state)| state.starts_with('Z'))
 }
 
 #[track_caller]
-fn invalid(output: &Output, agent: &str, why: &str) {
+pub(crate) fn invalid(output: &Output, agent: &str, why: &str) {
     let stdout = text(output);
     assert_eq!(output.status.code(), Some(1), "{stdout}");
     assert!(stdout.contains(": INVALID") && stdout.contains("its share of the plan"), "{stdout}");

@@ -14,6 +14,7 @@ mod key;
 mod kinds;
 mod ladder;
 mod measuring;
+mod nats;
 mod outputs;
 mod own_processor;
 mod pages;

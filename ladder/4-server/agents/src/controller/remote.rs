@@ -1,28 +1,35 @@
 //! One agent, as the controller sees it.
 
 use core::time::Duration;
-use std::process::{Child, ExitStatus};
+use std::process::{Child, Command, ExitStatus};
 use std::thread;
 use std::time::Instant;
 
 use tollgate_load::{AgentPart, Error, LiveCounts, Part, Plan, Segment};
 use tollgate_record::Machine;
 
-use super::Address;
 use crate::LOST_AFTER;
 use crate::frame::{FromAgent, FromController};
 use crate::link::{Link, News};
+use crate::nats::Connection;
 
 /// Longest wait for the process of an agent to end by itself.
 const EXIT_MAX: Duration = Duration::from_secs(2);
 
-/// An agent and its process on this machine.
+/// The carrier of an agent's frames.
+pub(super) enum Carrier {
+    /// A process on this machine.
+    Command(Child),
+    Nats(Connection),
+}
+
+/// An agent.
 pub(super) struct Remote {
     /// Its name in findings: `agent 2, ssh:load1`.
     pub(super) name: String,
     pub(super) state: State,
     pub(super) live: LiveCounts,
-    child: Child,
+    carrier: Carrier,
     /// `None` when the connection is closed.
     link: Option<Link<FromController, FromAgent>>,
     enrolled: Option<Enrolled>,
@@ -73,26 +80,35 @@ impl Clock {
 }
 
 impl Remote {
-    pub(super) fn start(number: usize, address: &Address) -> Result<Self, Error> {
-        let name = format!("agent {number}, {address}");
-        let failed = |why: String| Error::Agent { agent: name.clone(), why };
-        let started = address.command().spawn();
-        let mut child =
-            started.map_err(|error| failed(format!("it cannot be started: {error}")))?;
-        let pipes = child.stdout.take().zip(child.stdin.take());
-        let (out, into) = pipes.expect("the command has pipes");
-        Ok(Self {
+    pub(super) fn new(
+        name: String,
+        carrier: Carrier,
+        link: Link<FromController, FromAgent>,
+    ) -> Self {
+        Self {
             name,
             state: State::Starting,
             live: LiveCounts::default(),
-            child,
-            link: Some(Link::new(out, into)),
+            carrier,
+            link: Some(link),
             enrolled: None,
             clock: Clock { here: Instant::now(), agent_ns: 0, error: Duration::ZERO },
             heard_at: Instant::now(),
             asked_at: Instant::now(),
             plan: None,
-        })
+        }
+    }
+
+    /// Starts the command of an agent.
+    pub(super) fn start(name: String, mut command: Command) -> Result<Self, Error> {
+        let started = command.spawn().map_err(|error| {
+            let why = format!("it cannot be started: {error}");
+            Error::Agent { agent: name.clone(), why }
+        });
+        let mut child = started?;
+        let pipes = child.stdout.take().zip(child.stdin.take());
+        let (out, into) = pipes.expect("the command has pipes");
+        Ok(Self::new(name, Carrier::Command(child), Link::new(out, into)))
     }
 
     /// Checks that the agent has this version, and sees this place, if one is given.
@@ -171,7 +187,13 @@ impl Remote {
         }
         let is_waited_for = matches!(self.state, State::Arming | State::Ready | State::Running);
         if is_waited_for && self.heard_at.elapsed() > LOST_AFTER {
-            self.lose(format!("it was silent for {} s", LOST_AFTER.as_secs()));
+            let silent = format!("it was silent for {} s", LOST_AFTER.as_secs());
+            self.lose(match &self.carrier {
+                Carrier::Nats(connection) if connection.is_lost() => {
+                    silent + ": this machine has no connection to NATS"
+                }
+                Carrier::Command(_) | Carrier::Nats(_) => silent,
+            });
         }
     }
 
@@ -298,11 +320,12 @@ impl Remote {
         AgentPart { agent: self.name.clone(), part }
     }
 
-    /// Waits for the end of the process; `None` if it lives on.
+    /// Waits for the end of the process; `None` if it lives on, or is elsewhere.
     fn exit(&mut self, timeout: Duration) -> Option<ExitStatus> {
+        let Carrier::Command(child) = &mut self.carrier else { return None };
         let end = Instant::now() + timeout;
         loop {
-            match self.child.try_wait() {
+            match child.try_wait() {
                 Ok(Some(status)) => return Some(status),
                 Ok(None) if Instant::now() < end => thread::sleep(Duration::from_millis(5)),
                 Ok(None) | Err(_) => return None,
@@ -314,9 +337,11 @@ impl Remote {
 impl Drop for Remote {
     fn drop(&mut self) {
         self.link = None; // ends the agent
-        if self.exit(EXIT_MAX).is_none() {
-            let _ = self.child.kill(); // it has ended meanwhile
-            let _ = self.child.wait();
+        if self.exit(EXIT_MAX).is_none()
+            && let Carrier::Command(child) = &mut self.carrier
+        {
+            let _ = child.kill(); // it has ended meanwhile
+            let _ = child.wait();
         }
     }
 }

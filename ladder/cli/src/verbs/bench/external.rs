@@ -59,8 +59,9 @@ fn agents(options: &Options, site: &Site) -> Result<Option<Controller>, CliError
         may_test: options.given.i_may_test.clone(),
     };
     let version = agent::version();
-    let started = Controller::start(&options.given.agents, &target, &version, &interrupt::asked);
-    Ok(Some(started?))
+    let nats = options.given.nats.connection();
+    let (all, nats) = (&options.given.agents, nats.as_ref());
+    Ok(Some(Controller::start(all, nats, &target, &version, &interrupt::asked)?))
 }
 
 pub(super) fn heading(options: &Options) -> String {

@@ -268,7 +268,7 @@ pub(super) fn context(options: &Options, host: &Host) -> tollgate_load::Context 
             conditions.insert("client_certificate".to_owned(), shown.key().to_owned());
         }
         if let Some(agents) = &probed.agents {
-            conditions.insert("agents".to_owned(), options.given.agents.len().to_string());
+            conditions.insert("agents".to_owned(), options.given.agent_count().to_string());
             let error_us = agents.clock_error().as_nanos().div_ceil(1000);
             conditions.insert("agents_clock_error_us".to_owned(), error_us.to_string());
         }

@@ -168,7 +168,7 @@ pub(super) fn search_seconds(options: &Options) -> f64 {
 
 /// Returns the number of threads: one on each core, of each agent if there are agents.
 fn threads(options: &Options, cores: &[u32]) -> u32 {
-    let all = cores.len().max(1) * options.given.agents.len().max(1);
+    let all = cores.len().max(1) * options.given.agent_count().max(1);
     u32::try_from(all).unwrap_or(u32::MAX)
 }
 
@@ -233,7 +233,7 @@ pub(super) fn words(options: &Options) -> String {
             None => String::new(),
         };
     let client = each("a thread", &client_cores(options));
-    let client = match options.given.agents.len() {
+    let client = match options.given.agent_count() {
         0 => client,
         count => format!("{count} agents, each {client}"),
     };

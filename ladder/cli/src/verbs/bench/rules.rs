@@ -6,6 +6,7 @@
 
 use std::path::Path;
 
+use tollgate_agents::Address;
 use tollgate_curves::p256::P256;
 use tollgate_load::{Mechanism, Pattern, Protocol};
 use tollgate_probe::Scheme;
@@ -136,10 +137,17 @@ fn of_url(options: &Options) -> Option<&'static str> {
             || url.name().is_some_and(|name| name != "localhost")
     });
     let has_agents = !given.agents.is_empty();
+    let are_on_nats = given.agents.iter().any(Address::is_nats);
     Some(match () {
         () if has_agents && (has_form || given.client_cert.is_some()) => {
             "--agents: values that may be secret are not sent to agents: leave out --method, \
              --header, --body and --client-cert"
+        }
+        () if are_on_nats && given.nats.nats.is_empty() => {
+            "--agents: nats:FLEET/COUNT needs the address of NATS: give --nats"
+        }
+        () if !are_on_nats && !given.nats.nats.is_empty() => {
+            "--nats: no agent is on NATS: give --agents nats:FLEET/COUNT"
         }
         () if has_agents && (options.requests.is_some() || !is_minimal) => {
             "--agents: they run for a time, with the load generator: leave out --requests and \

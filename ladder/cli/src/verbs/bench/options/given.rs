@@ -10,6 +10,7 @@ use tollgate_load::{Arrivals, Exchange, LogFormat, Offer, Pattern, Plan, Protoco
 use tollgate_probe::{Probe, Scheme, Site};
 
 use crate::error::CliError;
+use crate::options::nats::NatsOptions;
 
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Server at a URL")]
@@ -60,10 +61,13 @@ pub(crate) struct Given {
     pub(crate) body: Option<String>,
 
     /// Agents that load the server instead of this process, separated by commas: ssh:HOST runs
-    /// 'tollgate agent' on HOST, exec:COMMAND runs the command; each has a thread on each of
-    /// --client-cores, or one thread
+    /// 'tollgate agent' on HOST, exec:COMMAND runs the command, nats:FLEET/COUNT takes as many that
+    /// run; each has a thread on each of --client-cores, or one thread
     #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "target")]
     pub(crate) agents: Vec<Address>,
+
+    #[command(flatten)]
+    pub(crate) nats: NatsOptions,
 
     /// Filled in by a request to the URL.
     #[arg(skip)]
@@ -73,6 +77,11 @@ pub(crate) struct Given {
 impl Given {
     pub(crate) fn body_file(&self) -> Option<&Path> {
         self.body.as_ref()?.strip_prefix('@').map(Path::new)
+    }
+
+    /// Returns the number of agents.
+    pub(crate) fn agent_count(&self) -> usize {
+        self.agents.iter().map(Address::agents).sum()
     }
 
     /// Returns method, header fields and body of the requests; reads the file of the body.

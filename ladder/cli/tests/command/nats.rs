@@ -1,0 +1,464 @@
+//! `tollgate bench URL --agents nats:FLEET/COUNT`: agents that meet their controller on NATS.
+
+use core::time::Duration;
+use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::mpsc::channel;
+use std::thread;
+use std::time::Instant;
+
+use crate::agents::{CONSTANT, LONG, has_ended, invalid, wait_for_load};
+use crate::bench::{agreed, bench};
+use crate::program::{Scratch, Serve, line, refused, scratch, signal, start, text, tollgate};
+
+/// Returns whether nats-server is installed; CI has it.
+fn has_nats() -> bool {
+    let found = Command::new("nats-server").arg("--version").output().is_ok();
+    if !found {
+        assert!(std::env::var_os("CI").is_none(), "nats-server is missing");
+        println!("skipped: nats-server is not installed (apt-get install nats-server)");
+    }
+    found
+}
+
+/// Waits until the function returns something.
+fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let end = Instant::now() + LONG;
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(Instant::now() < end, "{what}");
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// A folder with an authority, and certificates that it has signed for these names.
+fn certificates(name: &str) -> Scratch {
+    let folder = scratch(name);
+    fs::create_dir_all(&folder).unwrap();
+    let make = |name: &str, more: &[&str]| {
+        let args = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -noenc -days 2";
+        let (key, chain) = (format!("{name}.key"), format!("{name}.pem"));
+        let mut command = Command::new("openssl");
+        command.args(args.split(' ')).args(["-subj", &format!("/CN={name}")]).args(more);
+        command.args(["-keyout", &key, "-out", &chain]).current_dir(&folder);
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    };
+    make("ca", &["-addext", "basicConstraints=critical,CA:TRUE"]);
+    make("other", &["-addext", "basicConstraints=critical,CA:TRUE"]);
+    for name in ["server", "agent", "controller"] {
+        let more = ["-CA", "ca.pem", "-CAkey", "ca.key", "-addext", "basicConstraints=CA:FALSE"];
+        make(name, &[&more[..], &["-addext", "subjectAltName=IP:127.0.0.1"]].concat());
+    }
+    folder
+}
+
+/// The subjects that each side may use, as docs/agent.md has them.
+const AGENT: &str = "{ publish: 'tollgate.lab.controller.>', subscribe: 'tollgate.lab.agent.>' }";
+const CONTROLLER: &str =
+    "{ publish: 'tollgate.lab.agent.>', subscribe: 'tollgate.lab.controller.>' }";
+
+/// A NATS server on free ports of loopback; killed when dropped.
+struct NatsServer {
+    child: Child,
+    url: String,
+    cluster: Option<String>,
+}
+
+impl NatsServer {
+    /// Starts a server with these lines of configuration, in a folder of certificates.
+    fn start(folder: &Path, name: &str, more: &str) -> Self {
+        let config = format!(
+            "server_name: {name}\nlisten: '127.0.0.1:-1'\nports_file_dir: '{folder}'\n\
+             log_file: '{folder}/{name}.log'\n\
+             tls {{ cert_file: '{folder}/server.pem', key_file: '{folder}/server.key', \
+             ca_file: '{folder}/ca.pem', timeout: 30 {more}",
+            folder = folder.display(),
+        );
+        let path = folder.join(format!("{name}.conf"));
+        fs::write(&path, config).unwrap();
+        let mut command = Command::new("nats-server");
+        command.arg("-c").arg(path).stdout(Stdio::null()).stderr(Stdio::null());
+        let child = command.spawn().unwrap();
+        let ports = folder.join(format!("nats-server_{}.ports", child.id()));
+        let (url, cluster) = eventually("nats-server starts", || {
+            let text = fs::read_to_string(&ports).ok()?;
+            let ports: serde_json::Value = serde_json::from_str(&text).ok()?;
+            let address =
+                |kind: &str| Some(ports[kind][0].as_str()?.rsplit_once('/')?.1.to_owned());
+            Some((format!("tls://{}", address("nats")?), address("cluster")))
+        });
+        Self { child, url, cluster }
+    }
+
+    /// Returns a server with passwords, which are in the files `agent` and `controller`.
+    fn with_passwords(folder: &Path) -> Self {
+        let user = |name: &str, permissions: &str| {
+            fs::write(folder.join(name), format!("{name}:secret-{name}\n")).unwrap();
+            format!("{{ user: {name}, password: secret-{name}, permissions: {permissions} }}\n")
+        };
+        let users = user("agent", AGENT) + &user("controller", CONTROLLER);
+        Self::start(folder, "alone", &format!("}}\nauthorization {{ users: [\n{users}] }}\n"))
+    }
+
+    /// Returns a cluster of three, which maps the names in certificates to users.
+    fn cluster(folder: &Path) -> [Self; 3] {
+        let user = |name: &str, permissions: &str| {
+            format!("{{ user: 'CN={name}', permissions: {permissions} }}\n")
+        };
+        let users = user("agent", AGENT) + &user("controller", CONTROLLER);
+        let start = |name: &str, routes: String| {
+            let more = format!(
+                ", verify_and_map: true }}\nauthorization {{ users: [\n{users}] }}\n\
+                 cluster {{ name: lab, listen: '127.0.0.1:-1', routes: [{routes}] }}\n"
+            );
+            Self::start(folder, name, &more)
+        };
+        let first = start("a", String::new());
+        let route = format!("'nats://{}'", first.cluster.as_ref().unwrap());
+        let servers = [start("b", route.clone()), start("c", route)];
+        let [second, third] = servers;
+        let all = [first, second, third];
+        // clients learn from a server the others that it knows when they connect
+        for server in &all {
+            eventually("the cluster is complete", || {
+                let stream = TcpStream::connect(server.address()).unwrap();
+                let mut info = String::new();
+                BufReader::new(stream).read_line(&mut info).unwrap();
+                all.iter().all(|other| info.contains(other.address())).then_some(())
+            });
+        }
+        all
+    }
+
+    fn address(&self) -> &str {
+        self.url.strip_prefix("tls://").unwrap()
+    }
+}
+
+impl Drop for NatsServer {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Flags of a side that shows its password.
+fn password(server: &NatsServer, folder: &Path, side: &str) -> Vec<String> {
+    let file = |name: &str| folder.join(name).display().to_string();
+    let flags = [("--nats", server.url.clone()), ("--nats-ca", file("ca.pem"))];
+    let flags = flags.into_iter().chain([("--nats-password", file(side))]);
+    flags.flat_map(|(flag, value)| [flag.to_owned(), value]).collect()
+}
+
+/// Flags of a side that shows its certificate.
+fn certificate(server: &NatsServer, folder: &Path, side: &str) -> Vec<String> {
+    let file = |end: &str| folder.join(format!("{side}{end}")).display().to_string();
+    let mut flags = password(server, folder, side);
+    flags.truncate(4);
+    flags.extend(["--nats-cert", &file(".pem"), "--nats-key", &file(".key")].map(str::to_owned));
+    flags
+}
+
+/// A running agent; killed when dropped.
+struct Agent {
+    child: Child,
+    name: String,
+}
+
+impl Agent {
+    /// Starts an agent, and waits until it is connected.
+    fn start(flags: &[String]) -> Self {
+        Self::of(tollgate(), flags)
+    }
+
+    fn of(mut command: Command, flags: &[String]) -> Self {
+        command.args(["agent", "--fleet", "lab"]).args(flags).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut said = String::new();
+        let mut stderr = BufReader::new(child.stderr.take().unwrap());
+        stderr.read_line(&mut said).unwrap();
+        let name = said.strip_prefix("tollgate: ").and_then(|said| said.split_once(" waits for"));
+        let name = name.unwrap_or_else(|| panic!("{said}")).0.to_owned();
+        thread::spawn(move || stderr.lines().count()); // a full pipe would stop it
+        Self { child, name }
+    }
+
+    fn several(count: usize, flags: &[String]) -> Vec<Self> {
+        (0..count).map(|_| Self::start(flags)).collect()
+    }
+}
+
+impl Drop for Agent {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Runs the constant load with this number of agents.
+fn constant(serve: &Serve, count: usize, flags: &[String]) -> Output {
+    let list = format!("nats:lab/{count}");
+    let mut more = vec!["--log", serve.log.name(), "--agents", &list];
+    let url = serve.url("/bytes/100");
+    more.push(&url);
+    more.extend(flags.iter().map(String::as_str));
+    line(CONSTANT, &more)
+}
+
+/// Starts a load that runs until something happens, and waits for its first responses.
+fn loaded(serve: &Serve, seconds: u32, flags: &[String]) -> Child {
+    let (url, seconds) = (serve.url("/bytes/100"), seconds.to_string());
+    let more = [&url, "--log", serve.log.name(), "--agents", "nats:lab/2", "--seconds", &seconds];
+    let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+    let bench = start("bench --rounds 1 --repeats 0 --drift-max 1", &[&more[..], &flags].concat());
+    wait_for_load(serve);
+    bench
+}
+
+/// Copies bytes from one socket to the other, each after this delay.
+fn copy_late(mut from: TcpStream, mut to: TcpStream, delay: Duration) {
+    let (later, waiting) = channel::<(Instant, Vec<u8>)>();
+    thread::spawn(move || {
+        for (due, bytes) in waiting {
+            thread::sleep(due.saturating_duration_since(Instant::now()));
+            if to.write_all(&bytes).is_err() {
+                return;
+            }
+        }
+        let _ = to.shutdown(Shutdown::Write); // the other side may have closed it
+    });
+    thread::spawn(move || {
+        let mut bytes = [0; 65536];
+        while let Ok(count @ 1..) = from.read(&mut bytes) {
+            if later.send((Instant::now() + delay, bytes[..count].to_vec())).is_err() {
+                return;
+            }
+        }
+    });
+}
+
+/// Returns the URL of the server behind a proxy with this delay in each direction.
+fn far_away(server: &NatsServer, delay: Duration) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("tls://{}", listener.local_addr().unwrap());
+    let address = server.address().to_owned();
+    thread::spawn(move || {
+        for near in listener.incoming() {
+            let (near, far) = (near.unwrap(), TcpStream::connect(&address).unwrap());
+            copy_late(near.try_clone().unwrap(), far.try_clone().unwrap(), delay);
+            copy_late(far, near, delay);
+        }
+    });
+    url
+}
+
+#[test]
+fn agents_at_different_distances_begin_together() {
+    if !has_nats() {
+        return;
+    }
+    let folder = certificates("nats-far");
+    let server = NatsServer::with_passwords(&folder);
+    let delays = [0, 5, 20, 50].map(Duration::from_millis);
+    let agents = delays.map(|delay| {
+        let mut flags = password(&server, &folder, "agent");
+        flags[1] = far_away(&server, delay);
+        Agent::start(&flags)
+    });
+    let serve = Serve::start("nats-far.log", &[]);
+    let stdout = text(&constant(&serve, 4, &password(&server, &folder, "controller")));
+    assert_eq!(agreed(&stdout, "tollgate").1, 75 + 4, "{stdout}");
+    assert!(stdout.contains(", 0 never began"), "{stdout}");
+    for (agent, delay) in agents.iter().zip(delays) {
+        let line = stdout.lines().find(|line| line.contains(&format!("/{}: ", agent.name)));
+        let error = line.unwrap().split_once("clock within ").unwrap().1;
+        let error = Duration::from_micros(error.strip_suffix(" µs").unwrap().parse().unwrap());
+        // the error is half the round trip
+        assert!(error >= delay, "{stdout}");
+    }
+}
+
+#[test]
+fn an_agent_with_a_slow_clock_makes_the_run_invalid() {
+    const LIBRARY: &str = "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1";
+    if !has_nats() {
+        return;
+    }
+    if !Path::new(LIBRARY).exists() {
+        assert!(std::env::var_os("CI").is_none(), "{LIBRARY} is missing");
+        return println!("skipped: {LIBRARY} is missing (apt-get install faketime)");
+    }
+    let folder = certificates("nats-slow");
+    let server = NatsServer::with_passwords(&folder);
+    let flags = password(&server, &folder, "agent");
+    let _right = Agent::start(&flags);
+    let mut command = tollgate();
+    command.env("LD_PRELOAD", LIBRARY).env("FAKETIME", "+0 x0.9");
+    let slow = Agent::of(command, &flags);
+    let serve = Serve::start("nats-slow.log", &[]);
+    let output = constant(&serve, 2, &password(&server, &folder, "controller"));
+    let stdout = text(&output);
+    assert_eq!(output.status.code(), Some(1), "{stdout}");
+    assert!(
+        stdout.contains("INVALID")
+            && stdout.contains(&format!("nats:lab/{}: the clocks", slow.name)),
+        "{stdout}"
+    );
+}
+
+#[test]
+fn agents_on_nats_send_the_load_of_one_process_for_one_controller_after_another() {
+    if !has_nats() {
+        return;
+    }
+    let folder = certificates("nats-passwords");
+    let server = NatsServer::with_passwords(&folder);
+    let agents = Agent::several(3, &password(&server, &folder, "agent"));
+    let serve = Serve::start("nats-agents.log", &[]);
+    for count in [1, 3, 2] {
+        let output = constant(&serve, count, &password(&server, &folder, "controller"));
+        let stdout = text(&output);
+        let (_, sessions) = agreed(&stdout, "tollgate");
+        // 0.25 s of warm-up and 0.5 s, and one transaction alone of each process
+        assert_eq!(sessions, 75 + count as u64, "{stdout}");
+        assert!(stdout.contains(", 0 never began"), "{stdout}");
+        let named = agents.iter().filter(|agent| {
+            (1..=count)
+                .any(|at| stdout.contains(&format!("- agent {at}, nats:lab/{}:", agent.name)))
+        });
+        assert_eq!(named.count(), count, "{stdout}");
+    }
+}
+
+#[test]
+fn nats_servers_and_clients_without_the_right_credentials_are_refused() {
+    if !has_nats() {
+        return;
+    }
+    let folder = certificates("nats-refused");
+    let server = NatsServer::with_passwords(&folder);
+    let serve = Serve::start("nats-refused.log", &[]);
+    let good = password(&server, &folder, "controller");
+    let with = |at: usize, value: &str| {
+        let mut flags = good.clone();
+        flags[at] = value.to_owned();
+        constant(&serve, 1, &flags)
+    };
+    fs::write(folder.join("wrong"), "controller:other\n").unwrap();
+    let file = |name: &str| folder.join(name).display().to_string();
+    refused(&with(5, &file("wrong")), "authorization violation");
+    refused(&with(5, &file("ca.pem")), "the file must have one line, USER:PASSWORD");
+    refused(&with(5, &file("nowhere")), "nowhere: No such file");
+    refused(&with(3, &file("other.pem")), "invalid peer certificate");
+    refused(&with(3, &file("nowhere")), "no connection to NATS");
+    refused(&with(1, "tls://127.0.0.1:1"), "no connection to NATS at tls://127.0.0.1:1");
+    // sides may not do what the other side may
+    refused(&with(5, &file("agent")), "Permissions Violation");
+    let mut agent = tollgate();
+    let output = agent.args(["agent", "--fleet", "lab"]).args(&good).output().unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    assert!(stderr.lines().last().unwrap().contains("Permissions Violation"), "{stderr}");
+    let flags = [&["https://127.0.0.1:1/", "--agents", "nats:lab/2"][..]].concat();
+    refused(&bench(&flags), "--agents: nats:FLEET/COUNT needs the address of NATS");
+    let nats = ["--nats", "tls://127.0.0.1:1"];
+    refused(
+        &bench(&[&["https://127.0.0.1:1/"], &nats[..]].concat()),
+        "--nats: no agent is on NATS",
+    );
+    let plain = ["--nats", "nats://10.0.0.1:4222"];
+    refused(&bench(&[&flags, &plain[..]].concat()), "without TLS it must be a loopback address");
+    refused(&line("agent --nats tls://127.0.0.1:1", &[]), "--fleet");
+}
+
+#[test]
+fn a_lost_server_of_a_cluster_costs_no_count_or_the_verdict() {
+    if !has_nats() {
+        return;
+    }
+    let folder = certificates("nats-cluster");
+    for lost in [0, 1] {
+        let mut servers = NatsServer::cluster(&folder);
+        let agents = Agent::several(2, &certificate(&servers[0], &folder, "agent"));
+        let serve = Serve::start(&format!("nats-cluster-{lost}.log"), &[]);
+        let bench = loaded(&serve, 6, &certificate(&servers[1], &folder, "controller"));
+        servers[lost].child.kill().unwrap();
+        let output = bench.wait_with_output().unwrap();
+        let stdout = text(&output);
+        if stdout.contains("its share of the plan") {
+            // this machine is too busy to connect again in time
+            invalid(&output, ", nats:lab/", "was silent for 3 s");
+            println!("the run was too slow to go on: {stdout}");
+        } else {
+            agreed(&stdout, "tollgate");
+        }
+        drop(agents);
+    }
+}
+
+#[test]
+fn a_lost_nats_server_stops_the_agents_and_makes_the_run_invalid() {
+    if !has_nats() {
+        return;
+    }
+    let folder = certificates("nats-lost");
+    let mut server = NatsServer::with_passwords(&folder);
+    let mut agents = Agent::several(2, &password(&server, &folder, "agent"));
+    let serve = Serve::start("nats-lost.log", &[]);
+    let bench = loaded(&serve, 200, &password(&server, &folder, "controller"));
+    server.child.kill().unwrap();
+    let output = bench.wait_with_output().unwrap();
+    let why = "was silent for 3 s: this machine has no connection to NATS";
+    invalid(&output, "agent 1, nats:lab/", why);
+    let log = || fs::read_to_string(&serve.log).unwrap().lines().count();
+    eventually("the agents stop their load", || {
+        let before = log();
+        thread::sleep(Duration::from_secs(1));
+        (log() == before).then_some(())
+    });
+    // they wait for the server
+    assert!(agents.iter_mut().all(|agent| agent.child.try_wait().unwrap().is_none()));
+}
+
+#[test]
+fn a_killed_agent_on_nats_makes_the_run_invalid_and_the_other_one_serves_on() {
+    if !has_nats() {
+        return;
+    }
+    let folder = certificates("nats-killed");
+    let server = NatsServer::with_passwords(&folder);
+    let mut agents = Agent::several(2, &password(&server, &folder, "agent"));
+    let serve = Serve::start("nats-killed.log", &[]);
+    let controller = password(&server, &folder, "controller");
+    let bench = loaded(&serve, 200, &controller);
+    agents[0].child.kill().unwrap();
+    let output = bench.wait_with_output().unwrap();
+    invalid(&output, &format!(", nats:lab/{}", agents[0].name), "was silent for 3 s");
+    let stdout = text(&constant(&serve, 1, &controller));
+    assert!(stdout.contains(&format!("- agent 1, nats:lab/{}:", agents[1].name)), "{stdout}");
+}
+
+#[test]
+fn agents_on_nats_without_controller_stop_and_wait_for_another() {
+    if !has_nats() {
+        return;
+    }
+    let folder = certificates("nats-controller");
+    let server = NatsServer::with_passwords(&folder);
+    let agents = Agent::several(2, &password(&server, &folder, "agent"));
+    let serve = Serve::start("nats-controller.log", &[]);
+    let controller = password(&server, &folder, "controller");
+    let mut bench = loaded(&serve, 200, &controller);
+    signal("KILL", bench.id());
+    bench.wait().unwrap();
+    // they answer only when they have ended their load
+    let stdout = text(&constant(&serve, 2, &controller));
+    assert!(agents.iter().all(|agent| stdout.contains(&agent.name)), "{stdout}");
+    assert!(!agents.iter().any(|agent| has_ended(agent.child.id())));
+}
