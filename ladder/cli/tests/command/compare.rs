@@ -105,8 +105,12 @@ fn machines_are_compared_in_a_table() {
     let here = written("compare-here.jsonl", &[rate("tollgate", 1000.0, 0)]);
     let mut other = rate("tollgate", 3000.0, 0);
     other.machine = Machine::unknown("Another Processor");
-    let there = written("compare-there.jsonl", &[other]);
+    let alone = Record { machine: other.machine.clone(), ..rate("openssl", 2000.0, 0) };
+    let there = written("compare-there.jsonl", &[other, alone]);
+    let said = text(&compare(&[&here, &there], &["--fail-if", "incomparable"]));
+    assert!(said.contains("figures on both sides: 0\nnot comparable:"), "{said}");
     let said = text(&compare(&[&here, &there], &[]));
+    assert!(!said.contains("not comparable"), "the machines are in a table: {said}");
     assert!(said.contains("tollgate on Another Processor") && said.contains("3.000"), "{said}");
     assert!(!said.contains("95 % interval"), "nothing of two machines is a change: {said}");
     refused(&compare(&[&here], &[]), "nothing to compare");

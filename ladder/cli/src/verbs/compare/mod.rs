@@ -78,8 +78,14 @@ pub(crate) fn run(options: &Compare) -> Result<ExitCode, CliError> {
             Failing::Slower => pairs.count(|answer| *answer == Answer::Slower) > 0,
             Failing::Incomparable => pairs.incomparable() > 0,
         });
-        // Records of two machines appear only in the table of platforms.
-        if pairs.pairs.iter().any(|pair| !matches!(pair, ComparedPair::OtherMachine)) {
+        // Records of two machines appear only in the table of platforms. The figures that only one
+        // of them has are then of interest only as a condition.
+        let is_condition = options.fail_if.contains(&Failing::Incomparable);
+        let any = |wanted: fn(&ComparedPair<'_>) -> bool| pairs.pairs.iter().any(wanted);
+        let is_of_machines = any(|pair| matches!(pair, ComparedPair::OtherMachine));
+        let is_changed = any(|pair| matches!(pair, ComparedPair::Changed { .. }));
+        let is_apart = any(|pair| matches!(pair, ComparedPair::Incomparable { .. }));
+        if is_changed || is_apart && (is_condition || !is_of_machines) {
             blocks.push(table::text(first, other, &pairs, options.drift));
         }
     }

@@ -46,7 +46,8 @@ pub(crate) fn text<'a>(
     }
     groups.retain(|_, rows| is_of_machines(rows));
     let tables: Vec<String> = groups.iter().map(|(group, rows)| table(group, rows)).collect();
-    (!tables.is_empty()).then(|| tables.join("\n") + &note())
+    let has_published = groups.values().flatten().any(|row| row.published);
+    (!tables.is_empty()).then(|| tables.join("\n") + &note(has_published))
 }
 
 /// Returns whether the rows contain a measured row and a row of a second machine.
@@ -141,12 +142,18 @@ fn name(row: &Row) -> String {
     format!("{} on {}{}{vm}", row.by, row.machine.cpu, cores.unwrap_or_default())
 }
 
-fn note() -> String {
-    wrapped(
+fn note(has_published: bool) -> String {
+    let published = match has_published {
+        true => {
+            ". In brackets: published, with SSL 3, RC4-128 and SHA-1 [HP01], where ours has what \
+             the subject and docs/bench-outputs.md say"
+        }
+        false => "",
+    };
+    wrapped(&format!(
         "per s: sessions, operations or calls; per core: over the cores of the server; per GHz: of \
-         a core, over its clock; to first: over the first row. In brackets: published, with SSL 3, \
-         RC4-128 and SHA-1 [HP01], where ours has what the subject and docs/bench-outputs.md say",
-    )
+         a core, over its clock; to first: over the first row{published}"
+    ))
 }
 
 #[cfg(test)]

@@ -114,7 +114,8 @@ fn sums(pairs: &Pairs<'_>) -> String {
     } else {
         ""
     };
-    format!("figures on both sides: {all} ({}){chance}", counted.join(", "))
+    let counted = if all > 0 { format!(" ({})", counted.join(", ")) } else { String::new() };
+    format!("figures on both sides: {all}{counted}{chance}")
 }
 
 /// Returns a line for each reason why figures are not comparable, with the number of such figures
