@@ -98,6 +98,8 @@ fn the_module_is_installed_checked_counted_and_removed() {
 
     let done = said(&system.install(&named));
     assert!(done.contains("Environment=OPENSSL_CONF=") && done.contains("signs"), "{done}");
+    let next = format!("{} provider check", tollgate().get_program().display());
+    assert!(done.contains(&next), "{next}: {done}");
     assert_eq!(system.files(), ["tollgate.cnf", "tollgate.so"]);
     let installed = system.0.join("modules/tollgate.so");
     assert_eq!(fs::read(&installed).unwrap(), fs::read(&module).unwrap());

@@ -204,14 +204,17 @@ fn read_module(module: &Path) -> Result<Vec<u8>, CliError> {
 
 fn next(configuration: &Path) -> String {
     let conf = configuration.display();
+    // as the user called it: a program in a clone is not in PATH
+    let program = std::env::args_os().next().unwrap_or_else(|| "tollgate".into());
+    let program = program.display();
     format!(
         "\nnext, for a service such as nginx:\n\
          \x20 systemctl edit nginx        and write there:\n\
          \x20   [Service]\n\
          \x20   Environment=OPENSSL_CONF={conf}\n\
          \x20 systemctl restart nginx\n\
-         \x20 tollgate provider stats --pid $(pgrep -n nginx)\n\
+         \x20 {program} provider stats --pid $(pgrep -n nginx)\n\
          for a command: OPENSSL_CONF={conf} openssl speed rsa2048\n\
-         other programs that can use it: tollgate provider check\n"
+         other programs that can use it: {program} provider check\n"
     )
 }
