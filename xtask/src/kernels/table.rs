@@ -4,11 +4,11 @@
 
 use super::work::{
     BLOCKS, NARROW, NARROW_FOLDS, NARROW_PRODUCTS, SIZES, blocks, field_carries, field_limbs,
-    field_products, field_squares, finish, half_finish, half_fold, half_fold_rows, half_rows,
-    half_triangle, halves, limb_adding, limb_diagonal, limb_field_products, limb_field_reductions,
-    limb_field_squares, limb_masking, limb_steps, limb_steps_squared, limb_tile, limb_triangle,
-    long_blocks, montgomery_forms, narrow_fold, narrow_rows, nothing, row, rows, small_factor,
-    streams, sum, triangle, whole_square,
+    field_products, field_squares, finish, fold_columns, half_finish, half_fold, half_fold_rows,
+    half_rows, half_triangle, halves, limb_adding, limb_diagonal, limb_field_products,
+    limb_field_reductions, limb_field_squares, limb_masking, limb_steps, limb_steps_squared,
+    limb_tile, limb_triangle, long_blocks, montgomery_forms, narrow_fold, narrow_rows, nothing,
+    row, rows, small_factor, streams, sum, triangle, whole_square,
 };
 use super::{Multiplies, Row, Work};
 use crate::machine_code::instruction::{R9, RCX, RDI, RDX, RSI};
@@ -24,7 +24,7 @@ pub(crate) const TABLE: &[Row] = &[
     row(
         "tiles52_ifma::sq_tile",
         "lengths",
-        "6, true; 10, true; 15, false; 15, true; 20, false; 20, true",
+        "6, false; 6, true; 10, false; 10, true; 15, false; 15, true; 20, false; 20, true",
         triangle,
     ),
     row(
@@ -63,6 +63,12 @@ pub(crate) const TABLE: &[Row] = &[
     row("rows52_ifma::ams_rows", "rows", "6; 10; 15; 20", whole_square).structs(&[(RDX, 1)]),
     // Short
     row("rows52_ifma::ams_rows_reading", "rows", "6; 10; 15; 20", whole_square)
+        .structs(&[(RDX, 1)]),
+    // Short
+    row("columns52_ifma::reduce_columns", "rows", "6; 10; 15; 20", fold_columns)
+        .structs(&[(RDX, 1)]),
+    // Short
+    row("columns52_ifma::reduce_columns_reading", "rows", "6; 10; 15; 20", fold_columns)
         .structs(&[(RDX, 1)]),
     // [Stream; S]
     streams("table52_mb8_ifma::table52_mb8_ifma", "entries, streams; even or odd", SIZES),

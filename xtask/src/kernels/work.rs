@@ -47,6 +47,11 @@ pub(super) fn rows(p: &[u64]) -> Work {
     Work::rows(halves(p[0]))
 }
 
+/// Returns a loop whose passes are fold rows of W digits, and the textbook row.
+pub(super) fn fold_columns(p: &[u64]) -> Work {
+    Work { once: Multiplies::halves(p[0] + 1, p[0]), passes: vec![halves(p[0])] }
+}
+
 /// Returns a loop whose passes are two rows of W digits, and a loop for a last row.
 pub(super) fn narrow_rows(p: &[u64]) -> Work {
     Work { once: Multiplies::NONE, passes: vec![halves(2 * p[0]), halves(p[0])] }

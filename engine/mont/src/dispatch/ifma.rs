@@ -9,6 +9,7 @@ use crate::kernels::amm52_blocks_ifma::{amm52_blocks_ifma, window52_blocks_ifma}
 use crate::kernels::amm52_long_blocks_ifma::{amm52_long_blocks_ifma, window52_long_blocks_ifma};
 use crate::kernels::amm52_mb8_ifma::{Product, amm52_mb8_ifma};
 use crate::kernels::ams52_mb8_ifma::{Square, ams52_mb8_ifma};
+use crate::kernels::columns52_ifma::columns_mut;
 use crate::kernels::lanes52_blocks::Constants;
 use crate::kernels::select52_blocks_ifma::select52_blocks_ifma;
 use crate::kernels::select52_mb8_avx512::{Read, SPAN, select52_mb8_avx512, start};
@@ -79,16 +80,16 @@ pub(super) fn amm(
     y: &[Row],
     m: &Modulus<Row>,
     t: &mut [Row],
-    _proof: HaveIfma,
+    proof: HaveIfma,
 ) {
     let end = reduction(z, t, m, None);
     let mut streams = [Product { x: vectors(x), y: vectors(y), end }];
-    tiled!(amm52_mb8_ifma, m.shape().tile(), (&mut streams));
+    tiled!(amm52_mb8_ifma, m.shape().tile(), (&mut streams, proof.shares_vector_ports()));
 }
 
-pub(super) fn ams(z: &mut [Row], x: &[Row], m: &Modulus<Row>, t: &mut [Row], _proof: HaveIfma) {
+pub(super) fn ams(z: &mut [Row], x: &[Row], m: &Modulus<Row>, t: &mut [Row], proof: HaveIfma) {
     let mut streams = [Square { x: vectors(x), end: reduction(z, t, m, None) }];
-    tiled!(ams52_mb8_ifma, m.shape().tile(), (&mut streams));
+    tiled!(ams52_mb8_ifma, m.shape().tile(), (&mut streams, proof.shares_vector_ports()));
 }
 
 /// Returns whether a table of this many entries can be read in parts, at most one in each square.
@@ -107,7 +108,7 @@ pub(super) fn windows<const S: usize>(
 ) {
     let (k, tile) = (streams[0].z.len(), streams[0].m.shape().tile());
     if k == tile {
-        tiled!(short_windows, tile, (top, w, streams));
+        tiled!(short_windows, tile, (top, w, streams, proof.shares_vector_ports()));
         return;
     }
     for at in window::below(top, w) {
@@ -117,7 +118,7 @@ pub(super) fn windows<const S: usize>(
 }
 
 /// Processes one window for [`windows`], for numbers of several tiles.
-fn long_window<const S: usize>(w: usize, streams: &mut [Windows<'_, Row>; S], _proof: HaveIfma) {
+fn long_window<const S: usize>(w: usize, streams: &mut [Windows<'_, Row>; S], proof: HaveIfma) {
     let (k, tile) = (streams[0].z.len(), streams[0].m.shape().tile());
     for s in &mut *streams {
         let index = &vectors(core::slice::from_ref(&s.index))[0];
@@ -137,26 +138,26 @@ fn long_window<const S: usize>(w: usize, streams: &mut [Windows<'_, Row>; S], _p
                 Square { x: vectors(s.z), end: reduction(s.next, s.t, s.m, read) }
             },
         );
-        tiled!(ams52_mb8_ifma, tile, (&mut squares));
+        tiled!(ams52_mb8_ifma, tile, (&mut squares, proof.shares_vector_ports()));
         streams.iter_mut().for_each(Windows::turn);
     }
     let mut products = streams.each_mut().map(|s| {
         let end = reduction(s.next, s.t, s.m, None);
         Product { x: vectors(s.z), y: vectors(s.entry), end }
     });
-    tiled!(amm52_mb8_ifma, tile, (&mut products));
+    tiled!(amm52_mb8_ifma, tile, (&mut products, proof.shares_vector_ports()));
     streams.iter_mut().for_each(Windows::turn);
 }
 
 /// Fills the tables of numbers of one tile.
-pub(super) fn table<const S: usize>(streams: &mut [Windows<'_, Row>; S], _proof: HaveIfma) {
-    tiled!(short_table, streams[0].m.shape().tile(), (streams));
+pub(super) fn table<const S: usize>(streams: &mut [Windows<'_, Row>; S], proof: HaveIfma) {
+    tiled!(short_table, streams[0].m.shape().tile(), (streams, proof.shares_vector_ports()));
 }
 
 /// [`table`] for numbers of W digits.
 #[target_feature(enable = "avx512f,avx512ifma")]
-fn short_table<const W: usize, const S: usize>(streams: &mut [Windows<'_, Row>; S]) {
-    table52_mb8_ifma(&mut short::<W, S>(streams));
+fn short_table<const W: usize, const S: usize>(streams: &mut [Windows<'_, Row>; S], by_rows: bool) {
+    table52_mb8_ifma(&mut short::<W, S>(streams), by_rows);
 }
 
 /// [`windows`] for numbers of one tile, with one call for each window.
@@ -165,6 +166,7 @@ fn short_windows<const W: usize, const S: usize>(
     top: usize,
     w: usize,
     streams: &mut [Windows<'_, Row>; S],
+    by_rows: bool,
 ) {
     let e = streams.each_ref().map(|s| s.e);
     let mut short = short::<W, S>(streams);
@@ -172,7 +174,7 @@ fn short_windows<const W: usize, const S: usize>(
         for (s, e) in short.iter_mut().zip(e) {
             s.index = vector(bits_at(e, at, w));
         }
-        window52_mb8_ifma(&mut short, w);
+        window52_mb8_ifma(&mut short, w, by_rows);
     }
     let products = top / w * (w + 1);
     if !products.is_multiple_of(2) {
@@ -194,6 +196,7 @@ fn short<'a, const W: usize, const S: usize>(
             table: vectors_mut(s.table).as_chunks_mut().0,
             index: vector(s.index),
             m: factors(s.m).short(),
+            t: columns_mut(vectors_mut(s.t)),
         },
     )
 }
@@ -284,7 +287,64 @@ pub(super) fn select(z: &mut [Row], table: &[Row], index: Row, _proof: HaveIfma)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::word::LANES;
+    use crate::shape::Shape;
+    use crate::word::{Digit, LANES, Place};
+    use crate::{LaneKernel, carry};
+
+    /// Each machine uses one form of the products of one tile: see `short52_ifma`.
+    #[test]
+    fn windows_are_the_same_by_rows_and_by_columns() {
+        let Some(proof) = HaveIfma::check() else {
+            return; // `tests/backends.rs` says what is tested
+        };
+        for (bits, seed) in
+            [300, 512, 768, 1024].into_iter().flat_map(|b| (0..8).map(move |s| (b, s)))
+        {
+            let mut rng = fastrand::Rng::with_seed(seed);
+            let mut word = || match rng.u64(..) {
+                word if seed % 2 == 0 && word % 2 == 0 => u64::MAX, // columns carry
+                word => word,
+            };
+            let shape = Shape::digits(bits);
+            let mut m = Modulus::lanes(shape);
+            for lane in 0..LANES {
+                let mut limbs: Vec<u64> = (0..bits.div_ceil(64)).map(|_| word()).collect();
+                limbs[0] |= 1;
+                limbs[bits.div_ceil(64) - 1] &= u64::MAX >> (limbs.len() * 64 - bits);
+                m.load(Place::Lane(lane), &Modulus::<Digit>::new(&limbs, shape).expect("odd"));
+            }
+            let k = m.k();
+            let mut row = |bits: u32| Row([(); LANES].map(|()| word() >> (64 - bits)));
+            let e = vec![row(64); 1];
+            let x: Vec<Row> = (0..k).map(|j| row(if j + 1 == k { 36 } else { 52 })).collect();
+            let powers = [false, true].map(|by_rows| {
+                let [mut z, mut next, mut entry] = [x.clone(), x.clone(), x.clone()];
+                let (mut t, mut table) = (vec![Row::default(); m.scratch_words()], x.repeat(32));
+                table[..k].copy_from_slice(m.one());
+                let (index, z, next) = (Row::default(), &mut z[..], &mut next[..]);
+                let mut streams = [Windows {
+                    z,
+                    next,
+                    entry: &mut entry,
+                    table: &mut table,
+                    e: &e,
+                    index,
+                    m: &m,
+                    t: &mut t,
+                }];
+                tiled!(short_table, k, (&mut streams, by_rows));
+                tiled!(short_windows, k, (60, 5, &mut streams, by_rows));
+                let (power, mut z) = (streams[0].z.to_vec(), x.clone());
+                LaneKernel::Ifma(proof).amm(&mut z, &power, m.plain_one(), &m, &mut t);
+                carry::reduce(&mut z, m.m());
+                z
+            });
+            assert!(
+                powers[0].iter().zip(&powers[1]).all(|(x, y)| x.0 == y.0),
+                "{bits} bits, seed {seed}"
+            );
+        }
+    }
 
     /// Each machine uses one order of lanes: see [`HaveIfma::shares_vector_ports`]. Both kernels do
     /// the same operations on every number, so any operands serve.

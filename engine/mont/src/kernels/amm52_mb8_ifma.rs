@@ -16,9 +16,10 @@
 
 use core::arch::x86_64::*;
 
+use super::columns52_ifma::columns_mut;
 use super::fold52_halves_ifma;
 use super::karatsuba52_ifma::{self, Halves};
-use super::rows52_ifma::amm_rows;
+use super::short52_ifma::amm_short;
 use super::tiles52_ifma::{Reduction, V, block, block_mut, mul_tile, reduce};
 
 /// The operands and the output of one stream.
@@ -45,11 +46,15 @@ fn factors<'a, const S: usize>(streams: &[Product<'a>; S]) -> [&'a [V]; S] {
 }
 
 #[target_feature(enable = "avx512f,avx512ifma")]
-pub(crate) fn amm52_mb8_ifma<const W: usize, const S: usize>(streams: &mut [Product<'_>; S]) {
+pub(crate) fn amm52_mb8_ifma<const W: usize, const S: usize>(
+    streams: &mut [Product<'_>; S],
+    by_rows: bool,
+) {
     let k = streams[0].x.len();
     if k == W {
         for Product { x, y, end } in streams {
-            amm_rows::<W>(block_mut(end.z), block(x, 0), block(y, 0), &end.m.short());
+            let t = columns_mut(end.t);
+            amm_short::<W>(block_mut(end.z), block(x, 0), block(y, 0), &end.m.short(), t, by_rows);
         }
         return;
     }

@@ -18,9 +18,10 @@
 
 use core::arch::x86_64::*;
 
+use super::columns52_ifma::columns_mut;
 use super::fold52_halves_ifma;
 use super::karatsuba52_ifma::{self, Halves};
-use super::rows52_ifma::ams_rows;
+use super::short52_ifma::ams_short;
 use super::tiles52_ifma::{Reduction, V, block, block_mut, mul_tile, reduce, sq_tile};
 
 /// The operand and the output of one stream.
@@ -41,11 +42,15 @@ fn halves<'a, const S: usize>(streams: &'a mut [Square<'_>; S]) -> [Halves<'a>; 
 }
 
 #[target_feature(enable = "avx512f,avx512ifma")]
-pub(crate) fn ams52_mb8_ifma<const W: usize, const S: usize>(streams: &mut [Square<'_>; S]) {
+pub(crate) fn ams52_mb8_ifma<const W: usize, const S: usize>(
+    streams: &mut [Square<'_>; S],
+    by_rows: bool,
+) {
     let k = streams[0].x.len();
     if k == W {
         for Square { x, end } in streams {
-            ams_rows::<W>(block_mut(end.z), block(x, 0), &end.m.short());
+            let t = columns_mut(end.t);
+            ams_short::<W>(block_mut(end.z), block(x, 0), &end.m.short(), t, by_rows);
         }
         return;
     }

@@ -37,6 +37,8 @@ pub(crate) mod ams64_umulh;
 #[cfg(target_arch = "x86_64")]
 mod chains64_mulx;
 #[cfg(target_arch = "x86_64")]
+pub(crate) mod columns52_ifma;
+#[cfg(target_arch = "x86_64")]
 mod fold52_halves_ifma;
 #[cfg(target_arch = "x86_64")]
 mod karatsuba52_ifma;
@@ -52,6 +54,8 @@ pub(crate) mod select52_mb8_avx2;
 pub(crate) mod select52_mb8_avx512;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod select64_sse2;
+#[cfg(target_arch = "x86_64")]
+mod short52_ifma;
 #[cfg(target_arch = "x86_64")]
 mod steps64_mulx;
 #[cfg(target_arch = "x86_64")]

@@ -34,7 +34,8 @@
 use core::arch::x86_64::*;
 
 use super::select52_mb8_avx512::{Blocks, SPAN, V, digit, masks};
-use super::tiles52_ifma::{Short, add, carry, hi, lo, pin, two_rows};
+use super::short52_ifma::Short;
+use super::tiles52_ifma::{add, carry, hi, lo, pin, two_rows};
 use super::unroll::{evens, un};
 
 /// Adds the product of x with y to the columns from $at on.
@@ -63,6 +64,8 @@ macro_rules! last_row {
         $z[$W - 1] = add(hi($top, q, m[$W - 1]), c);
     }};
 }
+
+pub(super) use last_row;
 
 /// z :== x * y / B^W (mod m), z < x*y / B^W + 2m.
 #[inline(never)]

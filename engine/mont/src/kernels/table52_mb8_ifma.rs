@@ -2,7 +2,7 @@
 // in each of 8 lanes, for numbers of one tile: K = W digits of 52 bits. One call computes S such
 // tables (streams): entry i of every stream, then entry i + 1.
 // Inputs x[W] = table[1], m[W], b1[W] = 2^-52 mod m, half[W] = b1 / 2 mod m, k0; output
-// table[2..E][W].
+// table[2..E][W]; scratch t[2W].
 //
 // Requires  m odd; 64m <= R; x < 7m.
 // Ensures   each of these entries is below 3m; all its digits except the last are dirty.
@@ -10,25 +10,28 @@
 // Time      constant: no branch or address depends on x, m, b1 or k0.
 // Model     `window::table` of amm52_mb8_portable.
 //
-// One call computes all entries, with the rows of ams52_mb8_ifma and amm52_mb8_ifma, to avoid the
-// cost of a call for each product (see window52_mb8_ifma).
+// One call computes all entries, by the functions of ams52_mb8_ifma and amm52_mb8_ifma, to avoid
+// the cost of a call for each product (see window52_mb8_ifma).
 //! `table52_mb8_ifma`: squares and products of one tile, from earlier entries.
 #![forbid(unsafe_code)]
 
-use super::rows52_ifma::{amm_rows, ams_rows};
+use super::short52_ifma::{amm_short, ams_short};
 use super::window52_mb8_ifma::Stream;
 
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512ifma")]
-pub(crate) fn table52_mb8_ifma<const W: usize, const S: usize>(streams: &mut [Stream<'_, W>; S]) {
+pub(crate) fn table52_mb8_ifma<const W: usize, const S: usize>(
+    streams: &mut [Stream<'_, W>; S],
+    by_rows: bool,
+) {
     for i in 2..streams[0].table.len() {
         for s in &mut *streams {
             let (done, entries) = s.table.split_at_mut(i);
             let z = &mut entries[0];
             if i % 2 == 0 {
-                ams_rows(z, &done[i / 2], &s.m);
+                ams_short(z, &done[i / 2], &s.m, s.t, by_rows);
             } else {
-                amm_rows(z, &done[i - 1], &done[1], &s.m);
+                amm_short(z, &done[i - 1], &done[1], &s.m, s.t, by_rows);
             }
         }
     }

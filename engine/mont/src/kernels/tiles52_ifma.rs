@@ -6,7 +6,7 @@
 //   finish     z[0..K] := (t[0..K+1] + q * m) / B, the textbook row that ends a reduction
 //   reduce     z[0..K] :== t[0..2K] / B^K (mod m), tile by tile; K is a multiple of W
 //
-// Numbers of one tile have kernels of their own: `rows52_ifma`.
+// Numbers of one tile have kernels of their own: see `short52_ifma`.
 //
 // Streams. S independent products (S sets of eight moduli) are interleaved tile by tile. While the
 // last tile of one stream waits for results, the core begins a tile of the other stream.
@@ -32,6 +32,7 @@ use core::arch::x86_64::*;
 
 pub(super) use super::select52_mb8_avx512::V;
 use super::select52_mb8_avx512::{Read, digit, masks};
+use super::short52_ifma::Short;
 use super::unroll::{evens, un};
 
 /// The constants of a modulus: m, b1 = B^-1 mod m, k0 = -1/m mod B.
@@ -41,18 +42,6 @@ pub(crate) struct Factors<'a> {
     pub(crate) b1: &'a [V],
     /// Further constants: see `Modulus::fold`. Those of `fold52_halves_ifma`, or b1 / 2 mod m.
     pub(crate) more: &'a [V],
-    pub(crate) k0: &'a V,
-}
-
-/// The factors of a modulus of one tile. Their lengths are constants, so rows need no bounds
-/// checks. If LLVM unrolls rows after a check, it orders the code by columns, and each column is a
-/// chain of 2W dependent multiplications.
-#[derive(Clone, Copy)]
-pub(crate) struct Short<'a, const W: usize> {
-    pub(crate) m: &'a [V; W],
-    pub(crate) b1: &'a [V; W],
-    /// b1 / 2 mod m.
-    pub(crate) half: &'a [V; W],
     pub(crate) k0: &'a V,
 }
 
@@ -242,6 +231,8 @@ macro_rules! fold_row {
         $w[$W] = hi($top, q, b1[$W - 1]);
     }};
 }
+
+pub(super) use fold_row;
 
 /// Fold rows on t. `$also` is interleaved with each row.
 macro_rules! fold_rows {

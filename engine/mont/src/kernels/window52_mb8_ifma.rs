@@ -2,7 +2,8 @@
 // 2^{52W}, in each of 8 lanes, for numbers of one tile: K = W digits of 52 bits. One call computes
 // S such windows (streams): one square of every stream, then the next.
 // Inputs z[W], table[E][W], index, m[W], b1[W] = 2^-52 mod m, half[W] = b1 / 2 mod m, k0; output
-// z[W], or next[W] if the number of products is odd; scratch next[W], entry[W].
+// z[W], or next[W] if the number of products is odd; scratch next[W], entry[W],
+// t[2W].
 //
 // Requires  m odd; 64m <= R; z and the entries below 8m; index < E; E is a multiple of SPAN, at
 //           most SPAN * squares, so that the squares read the whole table.
@@ -11,20 +12,22 @@
 // Time      constant: no branch or address depends on z, the table, the index, m, b1 or k0.
 // Model     `window::plain` of amm52_mb8_portable.
 //
-// Uses the rows of ams52_mb8_ifma and amm52_mb8_ifma, but one call for the whole window. With ten
+// Uses the functions of ams52_mb8_ifma and amm52_mb8_ifma, but one call for the whole window. With ten
 // digits a square takes 160 cycles, and a call for each square would add 35.
 //! `window52_mb8_ifma`: squares and a product of one tile, with interleaved reads of the table.
 #![forbid(unsafe_code)]
 
-use super::rows52_ifma::{amm_rows, ams_rows, ams_rows_reading};
+use super::columns52_ifma::Columns;
 use super::select52_mb8_avx512::{SPAN, odd};
-use super::tiles52_ifma::{Short, V};
+use super::short52_ifma::{Short, amm_short, ams_short, ams_short_reading};
+use super::tiles52_ifma::V;
 
 /// The operands of one stream.
 pub(crate) struct Stream<'a, const W: usize> {
     pub(crate) z: &'a mut [V; W],
     pub(crate) next: &'a mut [V; W],
     pub(crate) entry: &'a mut [V; W],
+    pub(crate) t: &'a mut Columns<W>,
     pub(crate) table: &'a mut [[V; W]],
     pub(crate) index: V,
     pub(crate) m: Short<'a, W>,
@@ -35,6 +38,7 @@ pub(crate) struct Stream<'a, const W: usize> {
 pub(crate) fn window52_mb8_ifma<const W: usize, const S: usize>(
     streams: &mut [Stream<'_, W>; S],
     squares: usize,
+    by_rows: bool,
 ) {
     for s in &mut *streams {
         *s.entry = [odd(&s.index); W];
@@ -43,15 +47,16 @@ pub(crate) fn window52_mb8_ifma<const W: usize, const S: usize>(
         for s in &mut *streams {
             if let Some(entries) = s.table.get(at..).and_then(<[_]>::first_chunk) {
                 let first = i64::try_from(at).expect("a table has few entries");
-                ams_rows_reading(s.next, s.z, &s.m, entries, &s.index, first, s.entry);
+                let (m, t) = (&s.m, &mut *s.t);
+                ams_short_reading(s.next, s.z, m, t, entries, &s.index, first, s.entry, by_rows);
             } else {
-                ams_rows(s.next, s.z, &s.m);
+                ams_short(s.next, s.z, &s.m, s.t, by_rows);
             }
             core::mem::swap(&mut s.z, &mut s.next);
         }
     }
     for s in streams {
-        amm_rows(s.next, s.z, s.entry, &s.m);
+        amm_short(s.next, s.z, s.entry, &s.m, s.t, by_rows);
         core::mem::swap(&mut s.z, &mut s.next);
     }
 }

@@ -35,6 +35,9 @@ fn wholes() -> Vec<Whole> {
             wholes.push(lanes_square(w, blocks, streams, false));
             wholes.push(lanes_square(w, blocks, streams, true));
         }
+        if blocks == 1 {
+            wholes.extend(short_by_columns(w));
+        }
     }
     for (w, tiles) in [(4, 1), (4, 3), (8, 1), (8, 2), (8, 3), (8, 4), (8, 8)] {
         wholes.push(limbs("amm64_mulx", w, tiles));
@@ -172,6 +175,25 @@ fn lanes_square(w: u64, blocks: u64, streams: u64, reading: bool) -> Whole {
         parts.extend(reduction(w, blocks, streams, reading));
     }
     Whole { kernel: "ams52_mb8_ifma", size: Size::words(small(w * blocks)), streams, parts }
+}
+
+/// Returns the product and the squares of numbers of one tile in their other form, with the columns
+/// in memory. Products of more than 15 digits have one form.
+fn short_by_columns(w: u64) -> Vec<Whole> {
+    let whole = |kernel, first, rows, reduction: &str| {
+        let second = part(format!("columns52_ifma::{reduction}::<{w}>"), 1, &[w - 1]);
+        let parts = vec![part(first, 1, rows), second];
+        Whole { kernel, size: Size::words(small(w)), streams: 1, parts }
+    };
+    let reading = "reduce_columns_reading";
+    let mut wholes = vec![
+        whole("ams52_mb8_ifma", square(w, false), &[], "reduce_columns"),
+        whole("ams52_mb8_ifma", square(w, false), &[], reading),
+    ];
+    if w <= 15 {
+        wholes.push(whole("amm52_mb8_ifma", product(w, 0, false), &[w], "reduce_columns"));
+    }
+    wholes
 }
 
 /// The groups of numbers of the kernels on 256-bit registers.
