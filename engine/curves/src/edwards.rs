@@ -112,11 +112,6 @@ pub(crate) fn d2() -> Element {
     d().add(d()).mul(Element::ONE)
 }
 
-/// Returns 2^n times the base point.
-pub(crate) fn power_of_two(n: usize) -> Point {
-    (0..n).fold(Point::base(), |point, _| point.add_point(&point, d2()))
-}
-
 /// Returns the addends of points, with a single inversion.
 fn addends(points: &[Point]) -> Vec<Addend> {
     let half = Element::small(2).inverted();
@@ -148,13 +143,13 @@ fn addends(points: &[Point]) -> Vec<Addend> {
     addends
 }
 
-/// Multiples of the base point: entry e of window w is (e + 1) 2^{BITS w} times the base point.
+/// Odd multiples of the base point: entry e of window w is (2e + 1) 2^{BITS w} times the base point.
 pub(crate) struct Multiples<const BITS: usize> {
     addends: Vec<Addend>,
 }
 
 impl<const BITS: usize> Multiples<BITS> {
-    /// Entries of a window: digits are signed.
+    /// Entries of a window: see [`crate::digits`].
     pub(crate) const ENTRIES: usize = 1 << (BITS - 1);
 
     pub(crate) fn new(windows: usize) -> Self {
@@ -162,13 +157,12 @@ impl<const BITS: usize> Multiples<BITS> {
         let mut points = Vec::with_capacity(windows * Self::ENTRIES);
         let mut first = Point::base();
         for _ in 0..windows {
-            let mut point = first;
-            for _ in 1..Self::ENTRIES {
+            let (mut point, twice) = (first, first.add_point(&first, d2));
+            for _ in 0..Self::ENTRIES {
                 points.push(point);
-                point = point.add_point(&first, d2);
+                point = point.add_point(&twice, d2);
             }
-            points.push(point);
-            first = point.add_point(&point, d2);
+            first = (0..BITS).fold(first, |point, _| point.add_point(&point, d2));
         }
         Self { addends: addends(&points) }
     }

@@ -4,7 +4,7 @@
 use crate::batches::by_word;
 use crate::edwards::{self, Multiples, windows_of_four};
 use crate::field51;
-use crate::kernels::edwards52_ifma::{Addend, Point};
+use crate::kernels::edwards52_ifma::Addend;
 use crate::kernels::field52_ifma::{Element, element, everywhere};
 use crate::kernels::{comb52_mb8_ifma, comb52_sum8_ifma};
 
@@ -12,18 +12,11 @@ use crate::kernels::{comb52_mb8_ifma, comb52_sum8_ifma};
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(crate) fn mb8() -> comb52_mb8_ifma::Table {
     let multiples = Multiples::<{ comb52_mb8_ifma::BITS }>::new(comb52_mb8_ifma::WINDOWS);
-    let vectors = |entries: &[edwards::Addend]| {
+    let vectors = |(window, entries): (usize, &[edwards::Addend])| {
         let (chunks, _) = entries.as_chunks::<8>();
-        core::array::from_fn(|i| addend(&chunks[i]))
+        core::array::from_fn(|i| addend(&first_without_d(window, chunks[i])))
     };
-    let start = edwards::power_of_two(254);
-    let start = Point {
-        minus: same(start.minus),
-        plus: same(start.plus),
-        z: same(start.z),
-        t: same(start.t),
-    };
-    comb52_mb8_ifma::Table { windows: multiples.windows().map(vectors).collect(), start }
+    comb52_mb8_ifma::Table { windows: multiples.windows().enumerate().map(vectors).collect() }
 }
 
 /// Builds the table of `comb52_sum8_ifma`.
@@ -33,13 +26,18 @@ pub(crate) fn sum8() -> comb52_sum8_ifma::Table {
     let step = |(step, windows): (usize, &[&[edwards::Addend]])| -> [Addend; 8] {
         core::array::from_fn(|entry| {
             let lanes: [_; 8] = core::array::from_fn(|lane| windows[lane][entry]);
-            addend(&if step == 0 { lanes.map(edwards::Addend::without_d) } else { lanes })
+            addend(&first_without_d(step, lanes))
         })
     };
     comb52_sum8_ifma::Table {
         steps: windows.chunks_exact(8).enumerate().map(step).collect(),
         d2: same(edwards::d2()),
     }
+}
+
+/// The first addends become points: see [`edwards::Addend::without_d`].
+fn first_without_d(step: usize, addends: [edwards::Addend; 8]) -> [edwards::Addend; 8] {
+    if step == 0 { addends.map(edwards::Addend::without_d) } else { addends }
 }
 
 #[target_feature(enable = "avx512f,avx512ifma")]

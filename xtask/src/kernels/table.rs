@@ -3,12 +3,12 @@
 //! A comment above a row names the type behind a declared pointer, or a secret argument.
 
 use super::work::{
-    BLOCKS, NARROW, NARROW_FOLDS, NARROW_PRODUCTS, SIZES, blocks, field_carries, field_limbs,
-    field_products, field_squares, finish, fold_columns, half_finish, half_fold, half_fold_rows,
-    half_rows, half_triangle, halves, limb_adding, limb_diagonal, limb_field_products,
-    limb_field_reductions, limb_field_squares, limb_masking, limb_steps, limb_steps_squared,
-    limb_tile, limb_triangle, long_blocks, montgomery_forms, narrow_fold, narrow_rows, nothing,
-    row, rows, small_factor, streams, sum, triangle, whole_square,
+    BLOCKS, FORMS, NARROW, NARROW_FOLDS, NARROW_PRODUCTS, SIZES, blocks, field_carries,
+    field_limbs, field_products, field_squares, finish, fold_columns, half_finish, half_fold,
+    half_fold_rows, half_rows, half_triangle, halves, limb_adding, limb_diagonal,
+    limb_field_products, limb_field_reductions, limb_field_squares, limb_masking, limb_steps,
+    limb_steps_squared, limb_tile, limb_triangle, long_blocks, montgomery_forms, narrow_fold,
+    narrow_rows, nothing, row, rows, small_factor, streams, sum, triangle, whole_square,
 };
 use super::{Multiplies, Row, Work};
 use crate::machine_code::instruction::{R9, RCX, RDI, RDX, RSI};
@@ -71,9 +71,9 @@ pub(crate) const TABLE: &[Row] = &[
     row("columns52_ifma::reduce_columns_reading", "rows", "6; 10; 15; 20", fold_columns)
         .structs(&[(RDX, 1)]),
     // [Stream; S]
-    streams("table52_mb8_ifma::table52_mb8_ifma", "entries, streams; even or odd", SIZES),
+    streams("table52_mb8_ifma::table52_mb8_ifma", "entries, streams; even or odd", FORMS),
     // [Stream; S]
-    streams("window52_mb8_ifma::window52_mb8_ifma", "squares, streams; lengths", SIZES),
+    streams("window52_mb8_ifma::window52_mb8_ifma", "squares, streams; lengths", FORMS),
     // [Product; S]; LLVM may inline the rows of mul_tile
     row("amm52_mb8_ifma::amm52_mb8_ifma", "blocks; lengths", SIZES, rows).structs(&[(RDI, 1)]),
     // [Square; S]
@@ -250,7 +250,8 @@ pub(crate) const TABLE: &[Row] = &[
     row("comb64_mulx::comb64_mulx", "windows", "", |_| Work::rows(limb_field_products(7))),
     row("comb52_mb8_ifma::comb52_mb8_ifma", "windows", "", |_| Work {
         once: field_carries(2),
-        passes: vec![sum(&[field_products(7), field_carries(9)])],
+        // the first window starts the sums
+        passes: vec![field_carries(3), sum(&[field_products(7), field_carries(9)])],
     }),
     row("comb52_sum8_ifma::comb52_sum8_ifma", "steps", "", |_| Work {
         once: field_carries(6),

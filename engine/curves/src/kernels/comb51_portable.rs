@@ -8,36 +8,31 @@
 
 use zeroize::Zeroizing;
 
-use crate::digits::{added, offset};
+use crate::digits::{digit, half_of_odd, top};
 use crate::edwards::{Addend, Point, windows_of_four};
 use crate::field51::{Element, words};
 
 const WINDOWS: usize = 64;
 
 pub(crate) fn comb51_portable(k: &[u8; 32]) -> Element {
-    const OFFSET: [u64; 4] = offset(4, WINDOWS);
-    let k = Zeroizing::new(added(&words(k), &OFFSET));
+    let t = Zeroizing::new(half_of_odd(&words(k)));
     let mut sum = Point::NEUTRAL;
     for (w, entries) in windows_of_four().windows().enumerate() {
-        let window = k[w / 16] >> (4 * (w % 16)) & 15;
-        // the top window is at most 8
-        let digit = window.cast_signed() - if w + 1 < WINDOWS { 8 } else { 0 };
-        sum = sum.add(&selected(entries, digit));
+        let (entry, negative) = digit::<4>(t[w / 16] >> (4 * (w % 16)) | top::<4>(w, WINDOWS));
+        sum = sum.add(&selected(entries, entry, negative));
     }
     sum.u()
 }
 
-/// Returns the multiple that a digit means.
-fn selected(entries: &[Addend], digit: i64) -> Addend {
-    let sign = (digit >> 63).cast_unsigned();
-    let size = (digit.cast_unsigned() ^ sign).wrapping_sub(sign);
+/// Returns the entry with this number, or its negative if `negative` is all ones.
+fn selected(entries: &[Addend], number: u64, negative: u64) -> Addend {
     let mut found = Addend::NEUTRAL;
-    for (entry, number) in entries.iter().zip(1u64..) {
-        let difference = size ^ number;
+    for (entry, here) in entries.iter().zip(0u64..) {
+        let difference = number ^ here;
         // all ones if the difference is 0
         let mask = (difference | difference.wrapping_neg()) >> 63;
         found.replace(mask.wrapping_sub(1), entry);
     }
-    found.negate(sign);
+    found.negate(negative);
     found
 }

@@ -13,17 +13,16 @@ use tollgate_cpu::HaveAdxBmi2;
 use zeroize::Zeroize as _;
 
 use super::field64_mulx::{Number, Numbers};
-use crate::digits::{added, offset};
+use crate::digits::{digit, half_of_odd, top};
 use crate::field51::words;
 use crate::mask::hidden;
 
 pub(crate) const WINDOWS: usize = 64;
-const OFFSET: [u64; 4] = offset(4, WINDOWS);
 
 /// A point to add: y - x, y + x, 2 d x y, below p.
 pub(crate) type Addend = [Number; 3];
 
-/// Multiples 1 to 8 of each window.
+/// Eight odd multiples for each window: see [`crate::digits`].
 pub(crate) type Table = [[Addend; 8]; WINDOWS];
 
 // places: the sum, y - x and y + x, z, t; the addend; the letters of edwards.rs
@@ -44,18 +43,15 @@ const G: usize = 13;
 const H: usize = 14;
 const PLACES: usize = 15;
 
-/// Returns the multiple number `size`, or the neutral point for 0; with y - x and y + x exchanged
-/// if `negative` is all ones.
+/// Returns entry `number`, with y - x and y + x exchanged if `negative` is all ones.
 #[inline]
 #[target_feature(enable = "sse2")]
-fn selected(entries: &[Addend; 8], size: u64, negative: u64) -> Addend {
-    #[allow(clippy::cast_possible_truncation, reason = "at most 8")]
-    let size = _mm_set1_epi32(size as i32);
-    let one = _mm_and_si128(_mm_cmpeq_epi32(size, _mm_setzero_si128()), _mm_set_epi64x(0, 1));
-    let zero = _mm_setzero_si128();
-    let mut found = [[one, zero], [one, zero], [zero, zero]];
-    for (entry, number) in entries.iter().zip(1..) {
-        let here = _mm_cmpeq_epi32(size, _mm_set1_epi32(number));
+fn selected(entries: &[Addend; 8], number: u64, negative: u64) -> Addend {
+    #[allow(clippy::cast_possible_truncation, reason = "below 8")]
+    let number = _mm_set1_epi32(number as i32);
+    let mut found = [[_mm_setzero_si128(); 2]; 3];
+    for (entry, here) in entries.iter().zip(0..) {
+        let here = _mm_cmpeq_epi32(number, _mm_set1_epi32(here));
         for (found, number) in found.iter_mut().zip(entry) {
             for (found, limbs) in found.iter_mut().zip(number.as_chunks::<2>().0) {
                 let limbs = _mm_set_epi64x(limbs[1].cast_signed(), limbs[0].cast_signed());
@@ -82,19 +78,16 @@ fn selected(entries: &[Addend; 8], size: u64, negative: u64) -> Addend {
 #[inline(never)]
 #[target_feature(enable = "sse2")]
 pub(crate) fn comb64_mulx(k: &[u8; 32], table: &Table, proof: HaveAdxBmi2) -> [Number; 3] {
-    let mut k = added(&words(k), &OFFSET);
+    let mut t = half_of_odd(&words(k));
     let mut n = Numbers::<PLACES>::new(proof);
     // the neutral point
     n.set::<MINUS>([1, 0, 0, 0]);
     n.set::<PLUS>([1, 0, 0, 0]);
     n.set::<Z>([1, 0, 0, 0]);
     for (w, entries) in table.iter().enumerate() {
-        let window = k[w / 16] >> (4 * (w % 16)) & 15;
-        // the top window is at most 8
-        let digit = window.wrapping_sub(if w + 1 < WINDOWS { 8 } else { 0 });
-        let negative = hidden((digit.cast_signed() >> 63).cast_unsigned());
-        let size = (digit ^ negative).wrapping_sub(negative);
-        let [minus, plus, dxy2] = selected(entries, size, negative);
+        let (entry, negative) = digit::<4>(t[w / 16] >> (4 * (w % 16)) | top::<4>(w, WINDOWS));
+        let negative = hidden(negative);
+        let [minus, plus, dxy2] = selected(entries, entry, negative);
         n.set::<ADD_MINUS>(minus);
         n.set::<ADD_PLUS>(plus);
         n.set::<ADD_DXY2>(dxy2);
@@ -114,7 +107,7 @@ pub(crate) fn comb64_mulx(k: &[u8; 32], table: &Table, proof: HaveAdxBmi2) -> [N
         n.sub::<MINUS, B, A>();
         n.add::<PLUS, B, A>();
     }
-    k.zeroize();
+    t.zeroize();
     let sum = [n.get::<MINUS>(), n.get::<PLUS>(), n.get::<Z>()];
     n.wipe();
     sum

@@ -26,13 +26,6 @@ pub(crate) struct Addend {
 }
 
 impl Addend {
-    /// The neutral point.
-    #[inline]
-    #[target_feature(enable = "avx512f")]
-    pub(crate) fn neutral() -> Self {
-        Self { minus: Element::one(), plus: Element::one(), dxy2: Element::zero() }
-    }
-
     /// Returns the point, or its negative where `negative` is all ones. The third part of self is
     /// 2 x y: X = 2 x, Y = 2 y, Z = 2, T = 2 x y.
     #[inline]

@@ -1,10 +1,4 @@
-//! Scalars as odd digits.
-//!
-//! An odd k below 2^256 is the sum of the numbers (2 u - 1) 2^i, where u is bit i of
-//! t = floor(k / 2) + 2^255. So the BITS bits v of t from bit BITS w on mean the digit
-//! 2v - (2^BITS - 1) with the weight 2^{BITS w}. This digit is odd, and its absolute value is below
-//! 2^BITS. Hence **no digit is zero**, and a window's table has 2^{BITS-1} entries: entry e is the
-//! multiple 2e + 1.
+//! Scalars as odd digits: see [`crate::digits`].
 //!
 //! Since n is odd, either k or n - k is odd. The other one only has the opposite sign.
 //!
@@ -16,6 +10,7 @@
 //! kernel can show that this does not happen. It then needs no complete formulas.
 
 use super::residue::{Limbs, N, Prime, Scalar, subtracted};
+use crate::digits::digit;
 use crate::mask::hidden;
 
 /// An odd scalar.
@@ -46,8 +41,7 @@ impl Odd {
         let (word, shift) = (BITS * w / 64, BITS * w % 64);
         let above = self.t.get(word + 1).copied().unwrap_or(0);
         let v = self.t[word] >> shift | above << 1 << (63 - shift);
-        let negative = (v >> (BITS - 1) & 1).wrapping_sub(1);
-        ((v ^ negative) & ((1 << (BITS - 1)) - 1), negative)
+        digit::<BITS>(v)
     }
 }
 

@@ -157,7 +157,12 @@ pub(super) fn table<const S: usize>(streams: &mut [Windows<'_, Row>; S], proof: 
 /// [`table`] for numbers of W digits.
 #[target_feature(enable = "avx512f,avx512ifma")]
 fn short_table<const W: usize, const S: usize>(streams: &mut [Windows<'_, Row>; S], by_rows: bool) {
-    table52_mb8_ifma(&mut short::<W, S>(streams), by_rows);
+    let mut streams = short::<W, S>(streams);
+    if by_rows {
+        table52_mb8_ifma::<W, S, true>(&mut streams);
+    } else {
+        table52_mb8_ifma::<W, S, false>(&mut streams);
+    }
 }
 
 /// [`windows`] for numbers of one tile, with one call for each window.
@@ -174,7 +179,11 @@ fn short_windows<const W: usize, const S: usize>(
         for (s, e) in short.iter_mut().zip(e) {
             s.index = vector(bits_at(e, at, w));
         }
-        window52_mb8_ifma(&mut short, w, by_rows);
+        if by_rows {
+            window52_mb8_ifma::<W, S, true>(&mut short, w);
+        } else {
+            window52_mb8_ifma::<W, S, false>(&mut short, w);
+        }
     }
     let products = top / w * (w + 1);
     if !products.is_multiple_of(2) {

@@ -1,6 +1,6 @@
 // A window of an exponentiation, z :== z^{2^squares} * table[index] / R^{2^squares} (mod m), R =
 // 2^{52W}, in each of 8 lanes, for numbers of one tile: K = W digits of 52 bits. One call computes
-// S such windows (streams): one square of every stream, then the next.
+// S such windows (streams): one square of every stream, then the next. ROWS: see short52_ifma.
 // Inputs z[W], table[E][W], index, m[W], b1[W] = 2^-52 mod m, half[W] = b1 / 2 mod m, k0; output
 // z[W], or next[W] if the number of products is odd; scratch next[W], entry[W],
 // t[2W].
@@ -35,10 +35,9 @@ pub(crate) struct Stream<'a, const W: usize> {
 
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512ifma")]
-pub(crate) fn window52_mb8_ifma<const W: usize, const S: usize>(
+pub(crate) fn window52_mb8_ifma<const W: usize, const S: usize, const ROWS: bool>(
     streams: &mut [Stream<'_, W>; S],
     squares: usize,
-    by_rows: bool,
 ) {
     for s in &mut *streams {
         *s.entry = [odd(&s.index); W];
@@ -48,15 +47,15 @@ pub(crate) fn window52_mb8_ifma<const W: usize, const S: usize>(
             if let Some(entries) = s.table.get(at..).and_then(<[_]>::first_chunk) {
                 let first = i64::try_from(at).expect("a table has few entries");
                 let (m, t) = (&s.m, &mut *s.t);
-                ams_short_reading(s.next, s.z, m, t, entries, &s.index, first, s.entry, by_rows);
+                ams_short_reading(s.next, s.z, m, t, entries, &s.index, first, s.entry, ROWS);
             } else {
-                ams_short(s.next, s.z, &s.m, s.t, by_rows);
+                ams_short(s.next, s.z, &s.m, s.t, ROWS);
             }
             core::mem::swap(&mut s.z, &mut s.next);
         }
     }
     for s in streams {
-        amm_short(s.next, s.z, s.entry, &s.m, s.t, by_rows);
+        amm_short(s.next, s.z, s.entry, &s.m, s.t, ROWS);
         core::mem::swap(&mut s.z, &mut s.next);
     }
 }
