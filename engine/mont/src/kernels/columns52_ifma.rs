@@ -17,8 +17,7 @@ use core::arch::x86_64::*;
 
 use super::rows52_ifma::last_row;
 use super::select52_mb8_avx512::{Blocks, SPAN, V, digit, masks};
-use super::short52_ifma::Short;
-use super::tiles52_ifma::{add, carry, fold_row, hi, lo, pin};
+use super::tiles52_ifma::{Short, add, carry, fold_row, hi, lo, pin};
 use super::unroll::{un, un10};
 
 /// The columns of a product, lower and upper half.

@@ -34,8 +34,7 @@
 use core::arch::x86_64::*;
 
 use super::select52_mb8_avx512::{Blocks, SPAN, V, digit, masks};
-use super::short52_ifma::Short;
-use super::tiles52_ifma::{add, carry, hi, lo, pin, two_rows};
+use super::tiles52_ifma::{Short, add, carry, hi, lo, pin, two_rows};
 use super::unroll::{evens, un};
 
 /// Adds the product of x with y to the columns from $at on.

@@ -14,19 +14,7 @@
 use super::columns52_ifma::{Columns, reduce_columns, reduce_columns_reading};
 use super::rows52_ifma::{amm_rows, ams_rows, ams_rows_reading};
 use super::select52_mb8_avx512::{SPAN, V};
-use super::tiles52_ifma::{mul_tile, sq_tile};
-
-/// The factors of a modulus of one tile. Their lengths are constants, so rows need no bounds
-/// checks. If LLVM unrolls rows after a check, it orders the code by columns, and each column is a
-/// chain of 2W dependent multiplications.
-#[derive(Clone, Copy)]
-pub(crate) struct Short<'a, const W: usize> {
-    pub(crate) m: &'a [V; W],
-    pub(crate) b1: &'a [V; W],
-    /// b1 / 2 mod m.
-    pub(crate) half: &'a [V; W],
-    pub(crate) k0: &'a V,
-}
+use super::tiles52_ifma::{Short, mul_tile, sq_tile};
 
 /// z :== x * y / B^W (mod m). Scratch t.
 #[inline]

@@ -32,7 +32,6 @@ use core::arch::x86_64::*;
 
 pub(super) use super::select52_mb8_avx512::V;
 use super::select52_mb8_avx512::{Read, digit, masks};
-use super::short52_ifma::Short;
 use super::unroll::{evens, un};
 
 /// The constants of a modulus: m, b1 = B^-1 mod m, k0 = -1/m mod B.
@@ -42,6 +41,18 @@ pub(crate) struct Factors<'a> {
     pub(crate) b1: &'a [V],
     /// Further constants: see `Modulus::fold`. Those of `fold52_halves_ifma`, or b1 / 2 mod m.
     pub(crate) more: &'a [V],
+    pub(crate) k0: &'a V,
+}
+
+/// The factors of a modulus of one tile. Their lengths are constants, so rows need no bounds
+/// checks. If LLVM unrolls rows after a check, it orders the code by columns, and each column is a
+/// chain of 2W dependent multiplications.
+#[derive(Clone, Copy)]
+pub(crate) struct Short<'a, const W: usize> {
+    pub(crate) m: &'a [V; W],
+    pub(crate) b1: &'a [V; W],
+    /// b1 / 2 mod m.
+    pub(crate) half: &'a [V; W],
     pub(crate) k0: &'a V,
 }
 

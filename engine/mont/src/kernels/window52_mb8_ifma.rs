@@ -19,8 +19,8 @@
 
 use super::columns52_ifma::Columns;
 use super::select52_mb8_avx512::{SPAN, odd};
-use super::short52_ifma::{Short, amm_short, ams_short, ams_short_reading};
-use super::tiles52_ifma::V;
+use super::short52_ifma::{amm_short, ams_short, ams_short_reading};
+use super::tiles52_ifma::{Short, V};
 
 /// The operands of one stream.
 pub(crate) struct Stream<'a, const W: usize> {
