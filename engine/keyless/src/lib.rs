@@ -27,13 +27,15 @@
 
 pub mod ecdsa_der;
 mod frame;
+mod incoming;
 mod message;
 mod operation;
 mod ski;
 mod stub;
 
 pub use frame::{Broken, Frame, HEADER_BYTES, PADDED_BYTES, Split, split};
-pub use message::{Malformed, Message};
+pub use incoming::Incoming;
+pub use message::{Malformed, Message, Reply};
 pub use operation::{ErrorCode, Operation, PING, PONG, REFUSAL, RESPONSE};
 pub use ski::{InvalidSki, SKI_BYTES, Ski};
 pub use stub::{InvalidStub, Stub};

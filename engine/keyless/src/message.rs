@@ -3,6 +3,7 @@
 use core::fmt;
 
 use crate::frame::{Frame, HEADER_BYTES, PADDED_BYTES, VERSION};
+use crate::operation::{ErrorCode, PONG, REFUSAL, RESPONSE};
 use crate::ski::{SKI_BYTES, Ski};
 
 const SUBJECT_KEY_IDENTIFIER: u8 = 0x04;
@@ -92,6 +93,33 @@ impl<'a> Message<'a> {
         }
         let body = (out.len() - start - HEADER_BYTES).to_be_bytes();
         out[start + 2..start + 4].copy_from_slice(&body[body.len() - 2..]);
+    }
+}
+
+/// An answer.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Reply<'a> {
+    /// The payload of a ping.
+    Pong(&'a [u8]),
+    /// The reason of a refusal.
+    Refused(ErrorCode),
+    /// The result, which may be secret. So this has no `Debug`.
+    Result(&'a [u8]),
+}
+
+impl<'a> Message<'a> {
+    /// Returns what the answer says.
+    ///
+    /// # Errors
+    ///
+    /// The message is no answer of this protocol.
+    pub fn reply(self) -> Result<Reply<'a>, Malformed> {
+        match (self.opcode, self.payload) {
+            (PONG, payload) => Ok(Reply::Pong(payload)),
+            (RESPONSE, result) => Ok(Reply::Result(result)),
+            (REFUSAL, [code]) => ErrorCode::from_number(*code).map(Reply::Refused).ok_or(Malformed),
+            _ => Err(Malformed),
+        }
     }
 }
 

@@ -17,7 +17,7 @@ use rustix::net::{
 use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime,
 };
-use tollgate_keyless::{ErrorCode, HEADER_BYTES, Message, REFUSAL, RESPONSE, Split, split};
+use tollgate_keyless::{ErrorCode, HEADER_BYTES, Message, Reply, Split, split};
 use zeroize::Zeroizing;
 
 use super::failure::Failure;
@@ -197,12 +197,10 @@ impl Flight {
         match split(&self.received[..self.len], BODY_MAX) {
             Split::Frame { frame, len } if len == self.len && frame.id == self.id => {
                 let message = Message::read(frame).map_err(|_| Failure::Nonsense)?;
-                match (message.opcode, message.payload) {
-                    (RESPONSE, result) => Ok(Some(Ok(Zeroizing::new(result.to_vec())))),
-                    (REFUSAL, [code]) => {
-                        Ok(Some(Err(ErrorCode::from_number(*code).ok_or(Failure::Nonsense)?)))
-                    }
-                    _ => Err(Failure::Nonsense),
+                match message.reply().map_err(|_| Failure::Nonsense)? {
+                    Reply::Result(result) => Ok(Some(Ok(Zeroizing::new(result.to_vec())))),
+                    Reply::Refused(why) => Ok(Some(Err(why))),
+                    Reply::Pong(_) => Err(Failure::Nonsense),
                 }
             }
             Split::Frame { .. } | Split::Broken { .. } => Err(Failure::Nonsense),
