@@ -19,6 +19,8 @@ pub(crate) struct Account {
     paid_until: AtomicU64,
     /// The number of its open connections.
     open: AtomicUsize,
+    /// The number of its operations that upstream signers have.
+    relayed: AtomicUsize,
 }
 
 /// A connection counts for its client until this is dropped.
@@ -27,6 +29,15 @@ pub(crate) struct Place(Arc<Account>);
 impl Drop for Place {
     fn drop(&mut self) {
         self.0.open.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// An operation that an upstream signer has counts for its client until this is dropped.
+pub(crate) struct Relayed(Arc<Account>);
+
+impl Drop for Relayed {
+    fn drop(&mut self) {
+        self.0.relayed.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -47,6 +58,17 @@ impl Account {
         // Dropping the place takes it back.
         let others = self.open.fetch_add(1, Ordering::Relaxed);
         Some(Place(Arc::clone(self))).filter(|_| others < max)
+    }
+
+    /// Counts an operation that an upstream signer gets.
+    pub(crate) fn relay(self: &Arc<Self>) -> Relayed {
+        self.relayed.fetch_add(1, Ordering::Relaxed);
+        Relayed(Arc::clone(self))
+    }
+
+    /// Returns the number of operations that upstream signers have.
+    pub(crate) fn relayed(&self) -> usize {
+        self.relayed.load(Ordering::Relaxed)
     }
 
     /// Counts an operation at this time since the signer's start, unless it is above the rate in

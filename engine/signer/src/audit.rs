@@ -11,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::Serialize;
-use tollgate_keyless::{ErrorCode, Operation, Ski};
+use tollgate_keyless::{Operation, Ski};
 
 use crate::error::Error;
 
@@ -41,6 +41,9 @@ struct Line<'a> {
     operation: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     ski: Option<String>,
+    /// The upstream signer that decided, or "fallback".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    signer: Option<&'a str>,
     outcome: &'a str,
 }
 
@@ -58,17 +61,18 @@ impl Lines {
             client,
             operation: None,
             ski: None,
+            signer: None,
             outcome,
         });
     }
 
-    /// Adds a line about an operation.
+    /// Adds a line about an operation, with the upstream signer if one decided.
     pub(crate) fn operation(
         &mut self,
         (peer, client): (&str, &str),
-        operation: Operation,
-        ski: Option<Ski>,
-        outcome: Result<(), ErrorCode>,
+        (operation, ski): (Operation, Option<Ski>),
+        signer: Option<&str>,
+        outcome: &str,
     ) {
         self.push(&Line {
             time_us: now_us(),
@@ -77,7 +81,8 @@ impl Lines {
             client: Some(client),
             operation: Some(operation.name()),
             ski: ski.map(|ski| ski.to_string()),
-            outcome: outcome.map_or_else(ErrorCode::name, |()| "done"),
+            signer,
+            outcome,
         });
     }
 

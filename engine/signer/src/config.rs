@@ -18,6 +18,8 @@ pub struct Config {
     pub unix_mode: u32,
     /// The listener with TLS.
     pub tls: Option<TlsSettings>,
+    /// Other signers, which have the keys of stubs.
+    pub relay: Option<RelaySettings>,
     /// The file that each operation is written to before its result leaves.
     pub audit_log: Option<PathBuf>,
     /// Address of a listener with plain HTTP that answers `/metrics`.
@@ -64,13 +66,47 @@ pub struct TlsSettings {
     pub client_roots: PathBuf,
 }
 
+/// The upstream signers, which have the keys of stubs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RelaySettings {
+    /// The chain of this signer's certificate in PEM, which proves it to them.
+    pub chain: PathBuf,
+    /// The private key of the certificate in PEM.
+    pub key: PathBuf,
+    /// Trust anchors of the upstream signers in PEM.
+    pub roots: PathBuf,
+    /// The longest time for an operation, all signers together.
+    pub limit: Duration,
+    /// The time after which another signer is asked too; `None` for the 95th percentile of the last
+    /// answers.
+    pub hedge_after: Option<Duration>,
+    /// The maximum share of operations for which another signer is asked too, in percent.
+    pub hedge_percent_max: u32,
+    /// The signers. Each operation goes to the first one that is there.
+    pub upstreams: Vec<UpstreamSettings>,
+}
+
+/// An upstream signer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UpstreamSettings {
+    /// The name in logs and metrics.
+    pub name: String,
+    /// Its address.
+    pub address: SocketAddr,
+    /// A DNS name or URI in the `subjectAltName` of its certificate; its common name if it has no
+    /// `subjectAltName`.
+    pub certificate: String,
+}
+
 /// A key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeySettings {
     /// The name in the settings of clients and in logs.
     pub name: String,
-    /// The private key in PEM: RSA, or on P-256.
+    /// The private key in PEM: RSA, or on P-256. Or its stub, if upstream signers have the key.
     pub file: PathBuf,
+    /// The private key of the stub, for operations that no upstream signer does.
+    pub fallback: Option<PathBuf>,
     /// Clients may be allowed the raw operation.
     pub raw: bool,
 }
@@ -148,6 +184,16 @@ pub(crate) const WORKERS_MAX: usize = 256;
 /// The maximum rate of a client, in operations a second.
 const RATE_MAX: u32 = 1_000_000;
 
+/// The maximum number of upstream signers.
+const UPSTREAMS_MAX: usize = 4;
+
+/// The maximum of `relay.limit`.
+const RELAY_LIMIT_MAX: Duration = Duration::from_secs(60);
+
+/// The maximum of `relay.hedge_percent_max`: more would double the load of signers that are slow because
+/// of their load.
+const HEDGE_PERCENT_MAX: u32 = 50;
+
 /// The limit of all waits.
 const WAIT_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -185,7 +231,48 @@ impl Config {
             let why = format!("give a number of operations a second from 1 to {RATE_MAX}");
             return Err(Error::setting("client.rate", why));
         }
+        if let Some(relay) = &self.relay {
+            relay.check()?;
+        }
         self.limits.check()
+    }
+}
+
+impl RelaySettings {
+    fn check(&self) -> Result<(), Error> {
+        let count = self.upstreams.len();
+        if !(1..=UPSTREAMS_MAX).contains(&count) {
+            let why = format!("{count} signers: give 1 to {UPSTREAMS_MAX} tables [[upstream]]");
+            return Err(Error::setting("upstream", why));
+        }
+        for (at, one) in self.upstreams.iter().enumerate() {
+            let others = || self.upstreams[..at].iter();
+            if one.name.is_empty() || others().any(|other| other.name == one.name) {
+                let why = "it is empty, or another signer has the same: give each its own";
+                return Err(Error::setting("upstream.name", why));
+            }
+            if others().any(|other| other.address == one.address) {
+                let why = format!("{} is there twice: leave one out", one.address);
+                return Err(Error::setting("upstream.address", why));
+            }
+            if one.certificate.is_empty() {
+                let why = "give the name in the certificate of the signer";
+                return Err(Error::setting("upstream.certificate", why));
+            }
+        }
+        if self.limit.is_zero() || self.limit > RELAY_LIMIT_MAX {
+            let why = "give a time above 0, at most a minute (60)";
+            return Err(Error::setting("relay.limit", why));
+        }
+        if self.hedge_after.is_some_and(|after| after.is_zero() || after >= self.limit) {
+            let why = "give a time above 0 and below `relay.limit`";
+            return Err(Error::setting("relay.hedge_after", why));
+        }
+        if self.hedge_percent_max > HEDGE_PERCENT_MAX {
+            let why = format!("give a number from 0 to {HEDGE_PERCENT_MAX}");
+            return Err(Error::setting("relay.hedge_percent_max", why));
+        }
+        Ok(())
     }
 }
 

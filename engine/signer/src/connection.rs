@@ -36,6 +36,10 @@ pub(crate) struct Connection {
     pub(crate) has_ended: bool,
     /// It ends when its answers have left.
     pub(crate) ends: bool,
+    /// The number of its operations that upstream signers have.
+    pub(crate) relayed: usize,
+    /// It takes no more requests until one of these ends.
+    pub(crate) is_blocked: bool,
     /// The time of the last whole request, or of the beginning.
     active: Instant,
     /// The time since when the peer has not taken a byte that waits.
@@ -65,6 +69,8 @@ impl Connection {
             is_readable: true,
             has_ended: false,
             ends: false,
+            relayed: 0,
+            is_blocked: false,
             active: Instant::now(),
             stuck: None,
         }
@@ -175,7 +181,7 @@ impl Connection {
 
     /// Returns whether all answers have left.
     pub(crate) fn is_flushed(&self) -> bool {
-        self.sent == self.output.len()
+        self.sent == self.output.len() && self.relayed == 0
     }
 
     /// Returns the limit that has passed.
@@ -213,6 +219,7 @@ impl Connection {
     /// Returns whether the socket may have bytes that a turn can take.
     pub(crate) fn may_read(&self) -> bool {
         let is_open = !self.is_shaking_hands();
-        is_open && self.is_readable && !self.has_ended && !self.ends && self.has_room()
+        let is_full = self.is_blocked || !self.has_room();
+        is_open && self.is_readable && !self.has_ended && !self.ends && !is_full
     }
 }

@@ -8,6 +8,8 @@
 //! * Decryption rejects implicitly: a client never learns whether a padding was valid.
 //! * Requests of all connections meet in one queue, so those of several front ends share lanes.
 //! * A GPU can run large batches of RSA operations ([`UnitKind::Gpu`]).
+//! * Keys may be those of upstream signers ([`RelaySettings`]): the signer sends operations on over
+//!   TLS 1.3, asks a second signer if the first one is slow, and checks each signature.
 //! * Every operation is in the audit log before its result leaves.
 //! * Every wait and every queue is bounded; [`Limits`] sets the bounds that concern clients.
 //!
@@ -32,6 +34,7 @@ mod limiter;
 mod listener;
 mod metrics;
 mod policy;
+mod relay;
 mod say;
 mod settings;
 mod shared;
@@ -41,8 +44,11 @@ mod stream;
 mod tls;
 mod worker;
 
-pub use config::{Allowed, ClientSettings, Config, KeySettings, Limits, TlsSettings, UnitKind};
-pub use counters::Counts;
+pub use config::{
+    Allowed, ClientSettings, Config, KeySettings, Limits, RelaySettings, TlsSettings, UnitKind,
+    UpstreamSettings,
+};
+pub use counters::{Counts, UpstreamCounts};
 pub use error::Error;
 pub use gpu::GpuCounts;
 pub use signer::{Report, Running, Signer};

@@ -11,7 +11,8 @@ use crate::account::Account;
 use crate::config::{Allowed, ClientSettings, Config, Limits};
 use crate::error::Error;
 use crate::identity::Identity;
-use crate::keys::{Key, Secret};
+use crate::keys::Key;
+use crate::relay::Plan;
 use crate::tls::Tls;
 
 /// The keys, the clients, and what each client may do.
@@ -21,6 +22,7 @@ pub(crate) struct Policy {
     by_certificate: HashMap<String, usize>,
     pub(crate) limits: Limits,
     pub(crate) tls: Option<Tls>,
+    pub(crate) relay: Option<Arc<Plan>>,
 }
 
 pub(crate) struct Client {
@@ -35,6 +37,10 @@ pub(crate) struct Client {
 
 /// A process with the provider keeps so many connections.
 const CONNECTIONS_EACH_MIN: usize = 64;
+
+/// The maximum number of operations that upstream signers may have for all clients. Further ones wait in
+/// their connections.
+const RELAYED_MAX: usize = 4096;
 
 impl Policy {
     /// Reads all keys and certificates. Clients have the accounts of those with their names in the old
@@ -58,8 +64,19 @@ impl Policy {
             by_uid: HashMap::new(),
             by_certificate: HashMap::new(),
             limits: config.limits,
-            tls: config.tls.as_ref().map(Tls::load).transpose()?,
+            tls: config.tls.as_ref().map(Tls::server).transpose()?,
+            relay: None,
         };
+        let old_plan = old.and_then(|old| old.relay.as_ref());
+        let plan = config.relay.as_ref().map(|settings| Plan::load(settings, old_plan));
+        policy.relay = plan.transpose()?;
+        if let Some(stub) =
+            config.keys.iter().find(|it| keys[it.name.as_str()].upstream().is_some())
+            && policy.relay.is_none()
+        {
+            let why = "it is a stub: add [relay] and [[upstream]], or give the private key";
+            return Err(Error::file(&stub.file, why));
+        }
         for settings in &config.clients {
             policy.add(settings, config, &keys, old)?;
         }
@@ -123,6 +140,13 @@ impl Policy {
                 );
                 return Err(refuse("allow", &why));
             }
+            if settings.certificate.is_some() && key.upstream().is_some() {
+                let why = format!(
+                    "upstream signers have the key {name:?}, and only clients on the Unix socket may \
+                     use such keys, so that requests never go in circles: make it a client of theirs"
+                );
+                return Err(refuse("keys", &why));
+            }
             keys.insert(key.ski, Arc::clone(key));
         }
         let (name, allow) = (settings.name.clone(), settings.allow.clone());
@@ -138,6 +162,11 @@ impl Policy {
     pub(crate) fn connections_each(&self) -> usize {
         let max = self.limits.connections_max;
         max.div_ceil(self.clients.len()).max(CONNECTIONS_EACH_MIN.min(max.div_ceil(2)))
+    }
+
+    /// Returns the maximum number of operations of a client that upstream signers may have.
+    pub(crate) fn relayed_each(&self) -> usize {
+        RELAYED_MAX.div_ceil(self.clients.len())
     }
 
     /// Returns the name of the client with this place.
@@ -189,7 +218,7 @@ impl Client {
         if !self.allow.contains(&needed) || needed == Allowed::Raw && !key.raw {
             return Err(ErrorCode::BadOpcode);
         }
-        if is_rsa != matches!(key.secret, Secret::Rsa(_)) {
+        if is_rsa != key.is_rsa() {
             return Err(ErrorCode::Crypto);
         }
         Ok(key)

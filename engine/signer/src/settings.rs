@@ -2,6 +2,7 @@
 
 use core::net::SocketAddr;
 use core::str::FromStr;
+use core::time::Duration;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -10,7 +11,10 @@ use serde::Deserialize;
 use tollgate_server::settings::{Named, Seconds, read};
 use tollgate_server::{Listen, UnknownName};
 
-use crate::config::{Allowed, ClientSettings, Config, KeySettings, Limits, TlsSettings, UnitKind};
+use crate::config::{
+    Allowed, ClientSettings, Config, KeySettings, Limits, RelaySettings, TlsSettings, UnitKind,
+    UpstreamSettings,
+};
 use crate::error::Error;
 
 impl Config {
@@ -22,6 +26,11 @@ impl Config {
     /// the line. Keys and certificates are not read yet.
     pub fn from_file(path: &Path) -> Result<Self, Error> {
         let file = read::<Site>(path)?;
+        if file.settings.relay.is_none() && !file.settings.upstream.is_empty() {
+            let why =
+                "`upstream`: there is no [relay]: add it, with the certificate of this signer";
+            return Err(file.text.refuse("upstream", why.to_owned()).into());
+        }
         let folder = path.parent().unwrap_or(Path::new(""));
         let config = file.settings.into_config(folder);
         config.check().map_err(|error| match error {
@@ -46,6 +55,9 @@ struct Site {
     unit: Option<Named<UnitKind>>,
     seccomp: Option<bool>,
     tls: Option<SiteTls>,
+    relay: Option<SiteRelay>,
+    #[serde(default)]
+    upstream: Vec<SiteUpstream>,
     #[serde(default)]
     key: Vec<SiteKey>,
     #[serde(default)]
@@ -64,9 +76,29 @@ struct SiteTls {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+struct SiteRelay {
+    chain: PathBuf,
+    key: PathBuf,
+    roots: PathBuf,
+    limit: Option<Seconds>,
+    hedge_after: Option<Seconds>,
+    hedge_percent_max: Option<u32>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SiteUpstream {
+    name: String,
+    address: SocketAddr,
+    certificate: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct SiteKey {
     name: String,
     file: PathBuf,
+    fallback: Option<PathBuf>,
     #[serde(default)]
     raw: bool,
 }
@@ -124,9 +156,10 @@ impl FromStr for UnitKind {
 
 impl Site {
     fn into_config(self, folder: &Path) -> Config {
-        let keys = self.key.into_iter().map(|SiteKey { name, file, raw }| KeySettings {
+        let keys = self.key.into_iter().map(|SiteKey { name, file, fallback, raw }| KeySettings {
             name,
             file: folder.join(file),
+            fallback: fallback.map(|file| folder.join(file)),
             raw,
         });
         let allow = |allow: Option<Vec<Named<Allowed>>>| match allow {
@@ -145,6 +178,7 @@ impl Site {
             unix: self.unix.map(|path| folder.join(path)),
             unix_mode: self.unix_mode.map_or(0o660, |Named(Mode(mode))| mode),
             tls: self.tls.map(|tls| tls.into_settings(folder)),
+            relay: self.relay.map(|relay| relay.into_settings(folder, self.upstream)),
             audit_log: self.audit_log.map(|path| folder.join(path)),
             metrics: self.metrics.map(|Named(listen)| listen),
             workers: self.workers.unwrap_or_else(cores),
@@ -168,6 +202,23 @@ impl SiteTls {
             chain: folder.join(self.chain),
             key: folder.join(self.key),
             client_roots: folder.join(self.client_roots),
+        }
+    }
+}
+
+impl SiteRelay {
+    fn into_settings(self, folder: &Path, upstreams: Vec<SiteUpstream>) -> RelaySettings {
+        let upstreams = upstreams.into_iter().map(|SiteUpstream { name, address, certificate }| {
+            UpstreamSettings { name, address, certificate }
+        });
+        RelaySettings {
+            chain: folder.join(self.chain),
+            key: folder.join(self.key),
+            roots: folder.join(self.roots),
+            limit: self.limit.map_or(Duration::from_millis(500), |Seconds(time)| time),
+            hedge_after: self.hedge_after.map(|Seconds(time)| time),
+            hedge_percent_max: self.hedge_percent_max.unwrap_or(5),
+            upstreams: upstreams.collect(),
         }
     }
 }

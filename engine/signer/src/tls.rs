@@ -1,12 +1,13 @@
 //! TLS 1.3 with certificates on both sides.
 
 use core::time::Duration;
+use std::path::Path;
 use std::time::Instant;
 
 use openssl::asn1::Asn1Time;
 use openssl::error::ErrorStack;
 use openssl::nid::Nid;
-use openssl::pkey::PKey;
+use openssl::pkey::{PKey, Private};
 use openssl::ssl::{
     Ssl, SslContext, SslContextBuilder, SslMethod, SslMode, SslOptions, SslRef,
     SslSessionCacheMode, SslVerifyMode, SslVersion,
@@ -14,18 +15,39 @@ use openssl::ssl::{
 use openssl::stack::Stack;
 use openssl::x509::store::X509StoreBuilder;
 use openssl::x509::{X509, X509Ref};
+use zeroize::Zeroizing;
 
-use crate::config::TlsSettings;
+use crate::config::{RelaySettings, TlsSettings};
 use crate::error::Error;
 use crate::identity::Identity;
 use crate::keys::read;
 
-/// The context of new connections.
+/// The context of new connections, those that are accepted or those to upstream signers.
 pub(crate) struct Tls {
     context: SslContext,
-    /// The file of trust anchors. If it changes, connections that were verified before are closed.
-    pub(crate) roots: Vec<u8>,
+    role: Role,
+    /// The files of the chain, its key, and the trust anchors. If the anchors of clients change,
+    /// connections that were verified before are closed.
+    pub(crate) files: Files,
 }
+
+/// The contents of the files of a context.
+#[derive(PartialEq, Eq)]
+pub(crate) struct Files {
+    chain: Zeroizing<Vec<u8>>,
+    key: Zeroizing<Vec<u8>>,
+    pub(crate) roots: Zeroizing<Vec<u8>>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Role {
+    Client,
+    Server,
+}
+
+/// `SSL_OP_CLEANSE_PLAINTEXT`, which the bindings lack: libssl overwrites the bytes of a record that it
+/// has given away. Answers of upstream signers may hold decrypted messages.
+const CLEANSE_PLAINTEXT: SslOptions = SslOptions::from_bits_retain(1 << 1);
 
 /// A peer whose certificate was verified.
 pub(crate) struct Verified {
@@ -35,55 +57,83 @@ pub(crate) struct Verified {
 }
 
 impl Tls {
-    pub(crate) fn load(settings: &TlsSettings) -> Result<Self, Error> {
-        let roots = read(&settings.client_roots)?.to_vec();
-        let (chain, key) = (read(&settings.chain)?, read(&settings.key)?);
-        let certificates = |pem: &[u8]| {
-            X509::stack_from_pem(pem).ok().filter(|certificates| !certificates.is_empty())
-        };
-        let no = |path, what: &str| Error::file(path, format!("{what} in it: give a file in PEM"));
-        let anchors =
-            certificates(&roots).ok_or_else(|| no(&settings.client_roots, "no certificate"))?;
-        let chain = certificates(&chain).ok_or_else(|| no(&settings.chain, "no certificate"))?;
-        let key = PKey::private_key_from_pem_callback(&key, |_| Ok(0))
-            .map_err(|_| no(&settings.key, "no unencrypted private key"))?;
-        let public = chain[0].public_key().map_err(Error::openssl("reading the certificate"))?;
-        if !public.public_eq(&key) {
-            return Err(Error::file(
-                &settings.key,
-                "it does not belong to the certificate: give a matching pair",
-            ));
-        }
-        let build = || -> Result<SslContext, ErrorStack> {
-            let mut builder = SslContextBuilder::new(SslMethod::tls_server())?;
-            builder.set_min_proto_version(Some(SslVersion::TLS1_3))?;
-            // Answers are added to the buffer, which may move, while earlier ones wait in it.
-            builder.set_mode(SslMode::ACCEPT_MOVING_WRITE_BUFFER | SslMode::ENABLE_PARTIAL_WRITE);
-            builder.set_verify(SslVerifyMode::PEER | SslVerifyMode::FAIL_IF_NO_PEER_CERT);
-            let mut store = X509StoreBuilder::new()?;
-            let mut names = Stack::new()?;
-            for anchor in anchors {
-                names.push(anchor.subject_name().to_owned()?)?;
-                store.add_cert(anchor)?;
-            }
-            builder.set_cert_store(store.build());
-            builder.set_client_ca_list(names);
-            builder.set_certificate(&chain[0])?;
-            chain[1..].iter().try_for_each(|one| builder.add_extra_chain_cert(one.clone()))?;
-            builder.set_private_key(&key)?;
-            // Each connection proves its certificate anew.
-            builder.set_session_cache_mode(SslSessionCacheMode::OFF);
-            builder.set_num_tickets(0)?;
-            builder.set_options(SslOptions::NO_TICKET);
-            Ok(builder.build())
-        };
-        let context = build().map_err(Error::openssl("preparing TLS"))?;
-        Ok(Self { context, roots })
+    /// Prepares for clients.
+    pub(crate) fn server(settings: &TlsSettings) -> Result<Self, Error> {
+        Self::load(Role::Server, [&settings.chain, &settings.key, &settings.client_roots])
     }
 
-    pub(crate) fn connection(&self) -> Result<Ssl, ErrorStack> {
-        Ssl::new(&self.context)
+    /// Prepares for upstream signers.
+    pub(crate) fn client(settings: &RelaySettings) -> Result<Self, Error> {
+        Self::load(Role::Client, [&settings.chain, &settings.key, &settings.roots])
     }
+
+    fn load(role: Role, [chain, key, roots]: [&Path; 3]) -> Result<Self, Error> {
+        let files = Files { chain: read(chain)?, key: read(key)?, roots: read(roots)? };
+        let no = |path: &Path, what: &str| {
+            Error::file(path, format!("{what} in it: give a file in PEM"))
+        };
+        let certificates = |path: &Path, pem: &[u8]| {
+            let found = X509::stack_from_pem(pem).ok().filter(|found| !found.is_empty());
+            found.ok_or_else(|| no(path, "no certificate"))
+        };
+        let anchors = certificates(roots, &files.roots)?;
+        let certificates = certificates(chain, &files.chain)?;
+        let private = PKey::private_key_from_pem_callback(&files.key, |_| Ok(0))
+            .map_err(|_| no(key, "no unencrypted private key"))?;
+        let public = certificates[0].public_key();
+        let public = public.map_err(Error::openssl("reading the certificate"))?;
+        if !public.public_eq(&private) {
+            let why = "it does not belong to the certificate: give a matching pair";
+            return Err(Error::file(key, why));
+        }
+        let context = context(role, &certificates, &private, anchors);
+        Ok(Self { context: context.map_err(Error::openssl("preparing TLS"))?, role, files })
+    }
+
+    /// Returns the state of a new connection.
+    pub(crate) fn connection(&self) -> Result<Ssl, ErrorStack> {
+        let mut ssl = Ssl::new(&self.context)?;
+        match self.role {
+            Role::Client => ssl.set_connect_state(),
+            Role::Server => ssl.set_accept_state(),
+        }
+        Ok(ssl)
+    }
+}
+
+fn context(
+    role: Role,
+    chain: &[X509],
+    key: &PKey<Private>,
+    anchors: Vec<X509>,
+) -> Result<SslContext, ErrorStack> {
+    let method = match role {
+        Role::Client => SslMethod::tls_client(),
+        Role::Server => SslMethod::tls_server(),
+    };
+    let mut builder = SslContextBuilder::new(method)?;
+    builder.set_min_proto_version(Some(SslVersion::TLS1_3))?;
+    // Frames are added to the buffer, which may move, while earlier ones wait in it.
+    builder.set_mode(SslMode::ACCEPT_MOVING_WRITE_BUFFER | SslMode::ENABLE_PARTIAL_WRITE);
+    builder.set_verify(SslVerifyMode::PEER | SslVerifyMode::FAIL_IF_NO_PEER_CERT);
+    let mut store = X509StoreBuilder::new()?;
+    let mut names = Stack::new()?;
+    for anchor in anchors {
+        names.push(anchor.subject_name().to_owned()?)?;
+        store.add_cert(anchor)?;
+    }
+    builder.set_cert_store(store.build());
+    builder.set_certificate(&chain[0])?;
+    chain[1..].iter().try_for_each(|one| builder.add_extra_chain_cert(one.clone()))?;
+    builder.set_private_key(key)?;
+    // Each connection proves its certificate anew.
+    builder.set_session_cache_mode(SslSessionCacheMode::OFF);
+    builder.set_options(SslOptions::NO_TICKET | CLEANSE_PLAINTEXT);
+    if role == Role::Server {
+        builder.set_client_ca_list(names);
+        builder.set_num_tickets(0)?;
+    }
+    Ok(builder.build())
 }
 
 /// Returns the identity of the peer after the handshake, which has verified its certificate.

@@ -2,6 +2,7 @@
 //! operations in batches, writes the audit log, and answers.
 
 mod accepting;
+mod answering;
 
 use core::sync::atomic::Ordering;
 use core::time::Duration;
@@ -12,17 +13,18 @@ use std::time::Instant;
 use mio::net::{TcpListener, UnixListener};
 use mio::{Events, Interest, Poll, Token, Waker};
 use slab::Slab;
-use tollgate_keyless::{ErrorCode, Frame, Message, Operation, PONG, RESPONSE, Ski};
+use tollgate_keyless::{ErrorCode, Frame, Message, Operation, PONG, Ski};
 use tollgate_queue::{PrivateJob, Ticket};
 use zeroize::Zeroizing;
 
 use self::accepting::TOO_MANY;
-use crate::answer::{finish, submit};
+use crate::answer::submit;
 use crate::audit::Lines;
 use crate::connection::{Connection, State};
 use crate::keys::Key;
 use crate::limiter::Limiters;
-use crate::policy::Policy;
+use crate::policy::{Client, Policy};
+use crate::relay::{End, Ended, Origin, Relay};
 use crate::shared::Shared;
 use crate::shares::Shares;
 use crate::stream::Stream;
@@ -53,6 +55,9 @@ pub(crate) struct Worker {
     /// Connections that have more to do without another event.
     again: Vec<usize>,
     pending: Vec<Pending>,
+    relay: Relay,
+    /// Connections that take no more requests until an upstream signer has answered.
+    blocked: Vec<usize>,
     lines: Lines,
     /// For lines about connections, and about requests above the rate of their client.
     limiters: Limiters,
@@ -66,11 +71,17 @@ pub(crate) struct Worker {
 
 /// An operation of this turn.
 struct Pending {
-    connection: usize,
-    id: u32,
+    origin: Origin,
     operation: Operation,
     ski: Option<Ski>,
-    submitted: Result<(Ticket<PrivateJob>, Arc<Key>), ErrorCode>,
+    work: Work,
+    /// The upstream signer that decided, or "fallback".
+    signer: Option<String>,
+}
+
+enum Work {
+    Done(Result<Zeroizing<Vec<u8>>, ErrorCode>),
+    Submitted(Ticket<PrivateJob>, Arc<Key>),
 }
 
 impl Worker {
@@ -89,6 +100,8 @@ impl Worker {
         }
         let (generation, policy) = shared.policy();
         let shares = Shares::new(shared.engine.turn_max);
+        let mut relay = Relay::new(Arc::clone(&shared)).map_err(io::Error::other)?;
+        relay.follow(policy.relay.as_ref());
         let worker = Self {
             number,
             poll,
@@ -99,6 +112,8 @@ impl Worker {
             policy,
             again: Vec::new(),
             pending: Vec::new(),
+            relay,
+            blocked: Vec::new(),
             lines: Lines::default(),
             limiters: Limiters::default(),
             shares,
@@ -114,12 +129,7 @@ impl Worker {
         let mut events = Events::with_capacity(1024);
         let mut accepts_more = false;
         loop {
-            let is_idle = self.connections.is_empty() && !self.limiters.are_pending();
-            let wait = match (accepts_more || !self.again.is_empty(), is_idle) {
-                (true, _) => Some(Duration::ZERO),
-                (false, true) => None,
-                (false, false) => Some(SWEEP),
-            };
+            let wait = self.wait(accepts_more);
             if self.poll.poll(&mut events, wait).is_err() {
                 events.clear();
             }
@@ -128,6 +138,7 @@ impl Worker {
             self.follow_policy();
             let mut ready = core::mem::take(&mut self.again);
             for event in &events {
+                self.relay.wake(event.token());
                 if let Token(key) = event.token()
                     && let Some(connection) = self.connections.get_mut(key)
                 {
@@ -158,6 +169,17 @@ impl Worker {
         }
     }
 
+    /// Returns the longest wait for an event.
+    fn wait(&self, accepts_more: bool) -> Option<Duration> {
+        if accepts_more || !self.again.is_empty() {
+            return Some(Duration::ZERO);
+        }
+        let is_idle = self.connections.is_empty() && !self.limiters.are_pending();
+        let sweep = (!is_idle).then_some(SWEEP);
+        let due = self.relay.due().map(|due| due.saturating_duration_since(Instant::now()));
+        sweep.into_iter().chain(due).min()
+    }
+
     /// Takes new settings. Connections whose peer is no client any more are closed, and so are those
     /// whose certificates other trust anchors have verified.
     fn follow_policy(&mut self) {
@@ -167,7 +189,8 @@ impl Worker {
         let old = Arc::clone(&self.policy);
         self.limiters.end(&mut self.lines, &old);
         (self.generation, self.policy) = self.shared.policy();
-        let roots = |policy: &Policy| policy.tls.as_ref().map(|tls| tls.roots.clone());
+        self.relay.follow(self.policy.relay.as_ref());
+        let roots = |policy: &Policy| policy.tls.as_ref().map(|tls| tls.files.roots.clone());
         let are_other_roots = roots(&old) != roots(&self.policy);
         let refused: Vec<usize> = self
             .connections
@@ -201,33 +224,103 @@ impl Worker {
                 self.close(*key, reason);
             }
         }
+        let mut ready = ready.to_vec();
+        self.relay(&mut ready);
         self.answer();
         for key in ready {
-            self.send(*key);
+            self.send(key);
+        }
+    }
+
+    /// Takes the answers of upstream signers. Their connections, and those that were blocked, are ready.
+    fn relay(&mut self, ready: &mut Vec<usize>) {
+        let ended = self.relay.turn(self.poll.registry());
+        if ended.is_empty() {
+            return;
+        }
+        for Ended { origin, operation, key, input, end } in ended {
+            if let Some(connection) = self.connections.get_mut(origin.connection) {
+                connection.relayed -= 1;
+                ready.push(origin.connection);
+            }
+            let ski = Some(key.ski);
+            let (signer, work) = match end {
+                End::Answer { signer, result } => (Some(signer), Work::Done(result)),
+                End::Absent => self.fall_back(origin, operation, key, &input),
+            };
+            self.pending.push(Pending { origin, operation, ski, work, signer });
+        }
+        for key in core::mem::take(&mut self.blocked) {
+            if let Some(connection) = self.connections.get_mut(key) {
+                connection.is_blocked = false;
+                self.again.push(key);
+            }
+        }
+        ready.sort_unstable();
+        ready.dedup();
+    }
+
+    /// Submits an operation that no upstream signer did, if the signer has the key.
+    fn fall_back(
+        &self,
+        origin: Origin,
+        operation: Operation,
+        key: Arc<Key>,
+        input: &[u8],
+    ) -> (Option<String>, Work) {
+        let connection = self.connections.get(origin.connection);
+        let client = connection.and_then(|connection| self.client(connection));
+        let Some(client) = client.filter(|_| key.secret().is_some()) else {
+            return (None, Work::Done(Err(ErrorCode::Internal)));
+        };
+        self.shared.counters.relay.fallbacks.fetch_add(1, Ordering::Relaxed);
+        let caller = client.account.caller(&self.shared.engine.queue);
+        let ticket = caller
+            .map_err(|_| ErrorCode::Internal)
+            .and_then(|caller| submit(caller, &key, operation, input));
+        let work = match ticket {
+            Ok(ticket) => Work::Submitted(ticket, key),
+            Err(why) => Work::Done(Err(why)),
+        };
+        (Some("fallback".to_owned()), work)
+    }
+
+    /// Returns the client of a connection.
+    fn client(&self, connection: &Connection) -> Option<&Client> {
+        match &connection.state {
+            State::Open { identity, .. } => self.policy.client(identity),
+            State::Handshake => None,
+        }
+    }
+
+    /// Goes on with a handshake, and returns whether the connection is open.
+    fn shake_hands(&mut self, key: usize) -> io::Result<bool> {
+        let connection = &mut self.connections[key];
+        if !connection.is_shaking_hands() {
+            return Ok(true);
+        }
+        let Some(left) = self.handshakes_left.checked_sub(1) else {
+            self.again.push(key);
+            return Ok(false);
+        };
+        self.handshakes_left = left;
+        match connection.stream.shake_hands() {
+            Ok(Some(peer)) if self.policy.client(&peer.identity).is_some() => {
+                connection.opens(peer);
+                self.shared.counters.handshakes.fetch_sub(1, Ordering::Relaxed);
+                self.opened(key)?;
+                Ok(true)
+            }
+            Ok(_) => Err(ErrorKind::PermissionDenied.into()),
+            Err(why) if why.kind() == ErrorKind::WouldBlock => Ok(false),
+            Err(why) => Err(why),
         }
     }
 
     /// Takes the requests that a connection has sent.
     fn take(&mut self, key: usize) -> io::Result<()> {
-        let Some(connection) = self.connections.get_mut(key) else {
+        if !self.connections.contains(key) || !self.shake_hands(key)? {
             return Ok(());
-        };
-        if connection.is_shaking_hands() {
-            let Some(left) = self.handshakes_left.checked_sub(1) else {
-                self.again.push(key);
-                return Ok(());
-            };
-            self.handshakes_left = left;
-            match connection.stream.shake_hands() {
-                Ok(Some(peer)) if self.policy.client(&peer.identity).is_some() => {
-                    connection.opens(peer);
-                    self.shared.counters.handshakes.fetch_sub(1, Ordering::Relaxed);
-                    self.opened(key)?;
-                }
-                Ok(_) => return Err(ErrorKind::PermissionDenied.into()),
-                Err(why) if why.kind() == ErrorKind::WouldBlock => return Ok(()),
-                Err(why) => return Err(why),
-            }
         }
         let limits = self.policy.limits;
         let connection = &mut self.connections[key];
@@ -238,8 +331,17 @@ impl Worker {
         let client = self.policy.client(identity).ok_or(ErrorKind::PermissionDenied)?;
         let caller = client.account.caller(&self.shared.engine.queue)?;
         let now = self.shared.started.elapsed();
+        let relayed_each = self.policy.relayed_each();
         for _ in 0..limits.requests_max {
             if connection.has_request(&limits) && !self.shares.allows(client.number) {
+                break;
+            }
+            // The first one is always taken: its end is what unblocks the connection.
+            let is_full = connection.relayed >= limits.requests_max
+                || client.account.relayed() >= relayed_each;
+            if connection.relayed > 0 && is_full {
+                connection.is_blocked = true;
+                self.blocked.push(key);
                 break;
             }
             let Some(request) = connection.next(&limits) else {
@@ -264,75 +366,34 @@ impl Worker {
                     self.shared.counters.count(Some(operation), Ok(()));
                     connection.answer(id, PONG, &payload);
                 }
-                Ok((message, operation)) => {
-                    let allowed = client.check_rate(now);
-                    let submitted = allowed.and_then(|()| {
-                        let key = client.key(message.ski, operation)?;
-                        let ticket = submit(caller, key, operation, message.payload)?;
-                        Ok((ticket, Arc::clone(key)))
+                Ok((Message { ski, payload, .. }, operation)) => {
+                    let allowed = client.check_rate(now).and_then(|()| client.key(ski, operation));
+                    let origin = Origin { connection: key, id };
+                    let work = allowed.and_then(|its| {
+                        if its.upstream().is_some() {
+                            let relayed = client.account.relay();
+                            self.relay.submit(origin, (its, operation, payload), relayed)?;
+                            return Ok(None);
+                        }
+                        let ticket = submit(caller, its, operation, payload)?;
+                        Ok(Some(Work::Submitted(ticket, Arc::clone(its))))
                     });
-                    let ski = message.ski;
-                    self.pending.push(Pending { connection: key, id, operation, ski, submitted });
+                    match work.unwrap_or_else(|why| Some(Work::Done(Err(why)))) {
+                        Some(work) => {
+                            self.pending.push(Pending {
+                                origin,
+                                operation,
+                                ski,
+                                work,
+                                signer: None,
+                            });
+                        }
+                        None => connection.relayed += 1,
+                    }
                 }
             }
         }
         Ok(())
-    }
-
-    /// Runs the operations of this turn, writes their lines, and adds their answers.
-    fn answer(&mut self) {
-        type Results = Vec<(usize, u32, Operation, Result<Zeroizing<Vec<u8>>, ErrorCode>)>;
-        let mut results: Results = Vec::with_capacity(self.pending.len());
-        for Pending { connection, id, operation, ski, submitted } in self.pending.drain(..) {
-            let result = submitted.and_then(|(ticket, key)| finish(ticket, operation, &key));
-            if let Some(at) = self.connections.get(connection)
-                && let State::Open { identity, .. } = &at.state
-            {
-                let client = self.policy.client(identity);
-                let outcome = result.as_ref().map(|_| ()).map_err(|why| *why);
-                let is_over = outcome == Err(ErrorCode::OverRate);
-                if !is_over || self.limiters.allows(client) {
-                    let name = client.map_or("", |client| &client.name);
-                    self.lines.operation((&at.peer, name), operation, ski, outcome);
-                }
-            }
-            results.push((connection, id, operation, result));
-        }
-        let is_logged = self.log();
-        for (connection, id, operation, result) in results {
-            let result = if is_logged { result } else { Err(ErrorCode::Internal) };
-            let counters = &self.shared.counters;
-            counters.count(Some(operation), result.as_ref().map(|_| ()).map_err(|why| *why));
-            if !is_logged {
-                counters.audit_failures.fetch_add(1, Ordering::Relaxed);
-            }
-            if let Some(connection) = self.connections.get_mut(connection) {
-                match result {
-                    Ok(payload) => connection.answer(id, RESPONSE, &payload),
-                    Err(why) => connection.refuse(id, why),
-                }
-            }
-        }
-    }
-
-    /// Writes the lines of this turn to the audit log, and returns whether they are there.
-    fn log(&mut self) -> bool {
-        let Some(audit) = self.shared.audit.as_ref().filter(|_| !self.lines.is_empty()) else {
-            self.lines.clear();
-            return true;
-        };
-        let written = audit.write(&self.lines);
-        self.lines.clear();
-        let was_broken = self.shared.is_audit_broken.swap(written.is_err(), Ordering::Relaxed);
-        if let Err(why) = &written
-            && !was_broken
-        {
-            let text = "the audit log cannot be written, so operations are refused until it can";
-            (self.shared.say)(&format!(
-                "{text} ({why}): make room, or send SIGUSR1 for a new file"
-            ));
-        }
-        written.is_ok()
     }
 
     /// Sends the answers of a connection, and ends it if it has ended.
@@ -348,7 +409,7 @@ impl Worker {
             let why = if connection.ends { "cannot be read" } else { "ended" };
             return self.close(key, why);
         }
-        if has_more || connection.may_read() {
+        if has_more && !connection.is_blocked || connection.may_read() {
             self.again.push(key);
         }
     }
@@ -385,6 +446,13 @@ impl Worker {
             return;
         };
         connection.stream.end();
+        if connection.relayed > 0 {
+            let name = self.client(&connection).map_or(String::new(), |it| it.name.clone());
+            for (operation, key) in self.relay.abandon(key) {
+                let (who, what) = ((&*connection.peer, &*name), (operation, Some(key.ski)));
+                self.lines.operation(who, what, None, "abandoned");
+            }
+        }
         let client = match &connection.state {
             State::Open { identity, .. } => self.policy.client(identity),
             State::Handshake => None,

@@ -19,28 +19,30 @@ use crate::rig::{
 };
 
 /// A certificate and its key.
-struct Pair {
-    certificate: X509,
-    key: PKey<Private>,
+#[derive(Clone)]
+pub(crate) struct Pair {
+    pub(crate) certificate: X509,
+    pub(crate) key: PKey<Private>,
 }
 
 /// The properties of a certificate.
 #[derive(Clone, Copy)]
-struct Subject<'a> {
-    name: &'a str,
-    dns: &'a [&'a str],
-    is_authority: bool,
-    is_for_servers: bool,
+pub(crate) struct Subject<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) dns: &'a [&'a str],
+    pub(crate) is_authority: bool,
+    pub(crate) is_for_servers: bool,
     /// Days until the end of its validity.
-    days: i64,
+    pub(crate) days: i64,
 }
 
-const CLIENT: Subject<'_> =
+pub(crate) const CLIENT: Subject<'_> =
     Subject { name: "a", dns: &["front"], is_authority: false, is_for_servers: false, days: 2 };
-const AUTHORITY: Subject<'_> = Subject { name: "roots", dns: &[], is_authority: true, ..CLIENT };
+pub(crate) const AUTHORITY: Subject<'_> =
+    Subject { name: "roots", dns: &[], is_authority: true, ..CLIENT };
 
 impl Pair {
-    fn new(subject: Subject<'_>, issuer: Option<&Self>) -> Self {
+    pub(crate) fn new(subject: Subject<'_>, issuer: Option<&Self>) -> Self {
         let group = EcGroup::from_curve_name(Nid::X9_62_PRIME256V1).unwrap();
         let key = PKey::from_ec_key(EcKey::generate(&group).unwrap()).unwrap();
         let mut name = X509Name::builder().unwrap();
@@ -85,10 +87,11 @@ impl Pair {
     }
 }
 
-struct TlsRig {
-    rig: Rig,
-    roots: Pair,
-    files: Folder,
+/// A signer with TLS: its files `chain.pem`, `key.pem` and `roots.pem`, and the authority of all.
+pub(crate) struct TlsRig {
+    pub(crate) rig: Rig,
+    pub(crate) roots: Pair,
+    pub(crate) files: Folder,
 }
 
 /// Two clients: "front" by a name, with a key, and "back".
@@ -96,14 +99,18 @@ const CLIENTS: &str = "[[client]]\nname = \"front\"\ncertificate = \"front\"\nke
     [[client]]\nname = \"back\"\ncertificate = \"back\"\nkeys = [\"curve\"]\n";
 
 impl TlsRig {
-    fn start() -> Self {
+    pub(crate) fn start() -> Self {
         Self::with("", "")
     }
 
     /// Starts a signer with these clients too, and these limits.
     fn with(clients: &str, limits: &str) -> Self {
+        Self::of(Pair::new(AUTHORITY, None), clients, limits)
+    }
+
+    /// Starts one whose authority is `roots`.
+    pub(crate) fn of(roots: Pair, clients: &str, limits: &str) -> Self {
         let files = Folder::new();
-        let roots = Pair::new(AUTHORITY, None);
         files.write("roots.pem", roots.certificate.to_pem().unwrap());
         let server = Pair::new(Subject { dns: &["signer"], ..CLIENT }, Some(&roots));
         files.write("chain.pem", server.certificate.to_pem().unwrap());
@@ -144,7 +151,7 @@ impl TlsRig {
     }
 }
 
-fn tables(files: &Folder, clients: &str) -> String {
+pub(crate) fn tables(files: &Folder, clients: &str) -> String {
     let path = |name| files.path(name);
     format!(
         "{clients}[tls]\naddress = \"127.0.0.1:0\"\nchain = {:?}\nkey = {:?}\nclient_roots = {:?}\n",

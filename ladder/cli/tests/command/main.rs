@@ -22,6 +22,7 @@ mod profile;
 mod program;
 mod provider;
 mod proxy;
+mod relay;
 mod response;
 mod serve;
 mod sessions;

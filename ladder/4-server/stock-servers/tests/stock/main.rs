@@ -19,4 +19,5 @@ mod resumption;
 mod rig;
 mod signer;
 mod signer_jobs;
+mod signer_relay;
 mod truth;

@@ -27,7 +27,7 @@ const LIMIT_MS: u64 = 2000;
 
 /// The folder of a signer, removed when dropped, and the key of its client.
 pub(crate) struct Place {
-    folder: PathBuf,
+    pub(crate) folder: PathBuf,
     key: &'static str,
 }
 
@@ -47,12 +47,18 @@ impl Place {
         self.folder.join("socket")
     }
 
-    fn key_file(&self) -> PathBuf {
+    pub(crate) fn key_file(&self) -> PathBuf {
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../vectors/keys").join(self.key)
     }
 
     /// Returns settings whose clients are root, nobody and this user, who may do this.
     fn config(&self, allow: &str) -> Config {
+        let key = self.key_file().canonicalize().unwrap();
+        self.config_of(&format!("[[key]]\nname = \"key\"\nfile = {key:?}\n"), allow)
+    }
+
+    /// Returns settings with these tables.
+    pub(crate) fn config_of(&self, tables: &str, allow: &str) -> Config {
         let mut users = vec![0, 65_534, rustix::process::geteuid().as_raw()];
         users.sort_unstable();
         users.dedup();
@@ -64,11 +70,8 @@ impl Place {
                 )
             })
             .collect();
-        let text = format!(
-            "unix = \"socket\"\nunix_mode = \"0666\"\nworkers = 2\n\
-             [[key]]\nname = \"key\"\nfile = {:?}\n{clients}",
-            self.key_file().canonicalize().unwrap()
-        );
+        let text =
+            format!("unix = \"socket\"\nunix_mode = \"0666\"\nworkers = 2\n{tables}{clients}");
         let file = self.folder.join("signer.toml");
         fs::write(&file, text).unwrap();
         Config::from_file(&file).unwrap()
@@ -82,7 +85,7 @@ impl Place {
     pub(crate) fn settings(&self, base: Settings) -> Settings {
         let certificate = certificate(self.key);
         let Certificate::Pem { key, .. } = &certificate else { panic!() };
-        let stub = Some(Stub::new(openssl_public(key)).unwrap().to_pem());
+        let stub = Some(stub_of(key));
         let mut provider = base.provider.clone();
         provider.insert("remote".into(), format!("unix:{}", self.socket().display()));
         provider.insert("remote_limit_ms".into(), LIMIT_MS.to_string());
@@ -94,6 +97,11 @@ impl Drop for Place {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.folder);
     }
+}
+
+/// Returns the stub of a private key in PEM.
+pub(crate) fn stub_of(pem: &[u8]) -> String {
+    Stub::new(openssl_public(pem)).unwrap().to_pem()
 }
 
 /// Returns the `SubjectPublicKeyInfo` of a private key in PEM.
@@ -194,7 +202,7 @@ fn succeeds(running: &Running) -> bool {
 
 /// Checks that some handshakes fail, and returns the time that they took together.
 #[track_caller]
-fn all_fail(running: &Running, why: &str) -> Duration {
+pub(crate) fn all_fail(running: &Running, why: &str) -> Duration {
     let begin = Instant::now();
     for _ in 0..FAILURES {
         assert!(!succeeds(running), "{why}");
@@ -204,13 +212,13 @@ fn all_fail(running: &Running, why: &str) -> Duration {
 
 /// Checks that some handshakes fail without a wait for the signer.
 #[track_caller]
-fn all_fail_at_once(running: &Running, why: &str) {
+pub(crate) fn all_fail_at_once(running: &Running, why: &str) {
     let took = all_fail(running, why);
     assert!(took < Duration::from_millis(LIMIT_MS), "{why}: {took:?}");
 }
 
 #[track_caller]
-fn all_succeed(running: &Running, why: &str) {
+pub(crate) fn all_succeed(running: &Running, why: &str) {
     let outcome = load_without_referee(running, &plan(Protocol::Tls13, 200));
     assert!(outcome.whole.confirmed > 3 && outcome.whole.failed() == 0, "{why}: {outcome}");
 }

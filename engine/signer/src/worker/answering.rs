@@ -1,0 +1,74 @@
+//! The answers of a turn, and their lines in the audit log.
+
+use core::sync::atomic::Ordering;
+
+use tollgate_keyless::{ErrorCode, Operation, RESPONSE};
+use zeroize::Zeroizing;
+
+use super::{Pending, Work, Worker};
+use crate::answer::finish;
+use crate::connection::State;
+use crate::relay::Origin;
+
+impl Worker {
+    /// Runs the operations of this turn, writes their lines, and adds their answers.
+    pub(super) fn answer(&mut self) {
+        type Results = Vec<(Origin, Operation, Result<Zeroizing<Vec<u8>>, ErrorCode>)>;
+        let mut results: Results = Vec::with_capacity(self.pending.len());
+        for Pending { origin, operation, ski, work, signer } in self.pending.drain(..) {
+            let result = match work {
+                Work::Done(result) => result,
+                Work::Submitted(ticket, key) => finish(ticket, operation, &key),
+            };
+            if let Some(at) = self.connections.get(origin.connection)
+                && let State::Open { identity, .. } = &at.state
+            {
+                let client = self.policy.client(identity);
+                let outcome = result.as_ref().map(|_| ()).map_err(|why| *why);
+                let is_over = outcome == Err(ErrorCode::OverRate);
+                if !is_over || self.limiters.allows(client) {
+                    let name = client.map_or("", |client| &client.name);
+                    let outcome = outcome.map_or_else(ErrorCode::name, |()| "done");
+                    let (who, what) = ((&*at.peer, name), (operation, ski));
+                    self.lines.operation(who, what, signer.as_deref(), outcome);
+                }
+            }
+            results.push((origin, operation, result));
+        }
+        let is_logged = self.log();
+        for (Origin { connection, id }, operation, result) in results {
+            let result = if is_logged { result } else { Err(ErrorCode::Internal) };
+            let counters = &self.shared.counters;
+            counters.count(Some(operation), result.as_ref().map(|_| ()).map_err(|why| *why));
+            if !is_logged {
+                counters.audit_failures.fetch_add(1, Ordering::Relaxed);
+            }
+            if let Some(connection) = self.connections.get_mut(connection) {
+                match result {
+                    Ok(payload) => connection.answer(id, RESPONSE, &payload),
+                    Err(why) => connection.refuse(id, why),
+                }
+            }
+        }
+    }
+
+    /// Writes the lines of this turn to the audit log, and returns whether they are there.
+    pub(super) fn log(&mut self) -> bool {
+        let Some(audit) = self.shared.audit.as_ref().filter(|_| !self.lines.is_empty()) else {
+            self.lines.clear();
+            return true;
+        };
+        let written = audit.write(&self.lines);
+        self.lines.clear();
+        let was_broken = self.shared.is_audit_broken.swap(written.is_err(), Ordering::Relaxed);
+        if let Err(why) = &written
+            && !was_broken
+        {
+            let text = "the audit log cannot be written, so operations are refused until it can";
+            (self.shared.say)(&format!(
+                "{text} ({why}): make room, or send SIGUSR1 for a new file"
+            ));
+        }
+        written.is_ok()
+    }
+}
