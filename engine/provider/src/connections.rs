@@ -116,6 +116,14 @@ impl Connections {
         self.end(flight, result, limit)
     }
 
+    /// Closes the copies of a parent's connections, so that they end when the parent ends them. Those in
+    /// use stay open; so do all of them if a thread of the parent held the lock when it forked.
+    pub(crate) fn close_in_child(&self) {
+        if let Ok(mut state) = self.state.try_lock() {
+            state.idle.clear();
+        }
+    }
+
     /// Returns whether a job may be paused for the request: no event says when a signer accepts
     /// connections again.
     pub(crate) fn may_pause(&self, flight: &mut Flight) -> bool {

@@ -152,6 +152,27 @@ fn abandon_alone() {
     panic!("{} descriptors, {before} before", descriptors());
 }
 
+#[test]
+fn a_forked_child_closes_its_parent_s_connections() {
+    alone("jobs::a_forked_child_closes_its_parent_s_connections", sockets_alone);
+}
+
+fn sockets_alone() {
+    let sockets = || {
+        let all = fs::read_dir("/proc/self/fd").unwrap();
+        let targets = all.filter_map(|file| fs::read_link(file.unwrap().path()).ok());
+        targets.filter(|target| target.to_string_lossy().starts_with("socket:")).count()
+    };
+    let signer = Signer::new(0);
+    let (host, key) = signer.host(LONG_MS);
+    is_of(0, &sign(&host, &key, 0));
+    let before = sockets();
+    // The child has the parent's connection, and then one of its own in place of it.
+    assert!(in_child(|| sign(&host, &key, 1).is_ok() && sockets() == before));
+    is_of(2, &sign(&host, &key, 2));
+    assert_eq!(signer.connections.load(SeqCst), 2, "the parent goes on with its own");
+}
+
 /// A child that was forked asks anew, and the parent gets the answer to its own request.
 #[test]
 fn a_forked_child_leaves_the_answer_to_its_parent() {
