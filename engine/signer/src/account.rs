@@ -23,6 +23,10 @@ pub(crate) struct Account {
     relayed: AtomicUsize,
 }
 
+/// The maximum number of operations that upstream signers may have for all clients. Further ones wait in
+/// their connections.
+pub(crate) const RELAYED_MAX: usize = 4096;
+
 /// A connection counts for its client until this is dropped.
 pub(crate) struct Place(Arc<Account>);
 

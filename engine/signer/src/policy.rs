@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use tollgate_keyless::{ErrorCode, Operation, Ski};
 
-use crate::account::Account;
+use crate::account::{Account, RELAYED_MAX};
 use crate::config::{Allowed, ClientSettings, Config, Limits};
 use crate::error::Error;
 use crate::identity::Identity;
@@ -37,10 +37,6 @@ pub(crate) struct Client {
 
 /// A process with the provider keeps so many connections.
 const CONNECTIONS_EACH_MIN: usize = 64;
-
-/// The maximum number of operations that upstream signers may have for all clients. Further ones wait in
-/// their connections.
-const RELAYED_MAX: usize = 4096;
 
 impl Policy {
     /// Reads all keys and certificates. Clients have the accounts of those with their names in the old

@@ -17,6 +17,7 @@ use zeroize::Zeroizing;
 
 use super::failure::Failure;
 use super::plan::{Plan, Status};
+use crate::account::RELAYED_MAX;
 use crate::identity::Identity;
 use crate::stream::Stream;
 
@@ -79,8 +80,9 @@ pub(crate) const PING_ID: u32 = 0;
 
 /// The longest body of an answer, in bytes: the size of the longest key, and the other items.
 const BODY_MAX: usize = 2048;
-/// The maximum number of requests of a connection without an answer.
-const ASKED_MAX: usize = 1024;
+/// The maximum number of requests of a connection without an answer: more than all clients may have, so
+/// that only requests that were given up can use it up.
+const ASKED_MAX: usize = 2 * RELAYED_MAX;
 /// The longest time from the beginning to the answer to the first ping.
 const CONNECT_MAX: Duration = Duration::from_secs(3);
 /// The time of an idle connection between two pings.

@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use crate::agents::{CONSTANT, LONG, has_ended, invalid, wait_for_load};
 use crate::bench::{agreed, bench};
-use crate::program::{Scratch, Serve, line, refused, scratch, signal, start, text, tollgate};
+use crate::program::{self, Scratch, Serve, line, refused, scratch, signal, start, text, tollgate};
 
 /// Returns whether nats-server is installed; CI has it.
 fn has_nats() -> bool {
@@ -36,25 +36,14 @@ fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// A folder with an authority, and certificates that it has signed for these names.
+/// A folder with two authorities, and certificates for each side.
 fn certificates(name: &str) -> Scratch {
     let folder = scratch(name);
     fs::create_dir_all(&folder).unwrap();
-    let make = |name: &str, more: &[&str]| {
-        let args = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -noenc -days 2";
-        let (key, chain) = (format!("{name}.key"), format!("{name}.pem"));
-        let mut command = Command::new("openssl");
-        command.args(args.split(' ')).args(["-subj", &format!("/CN={name}")]).args(more);
-        command.args(["-keyout", &key, "-out", &chain]).current_dir(&folder);
-        let output = command.output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    };
-    make("ca", &["-addext", "basicConstraints=critical,CA:TRUE"]);
-    make("other", &["-addext", "basicConstraints=critical,CA:TRUE"]);
-    for name in ["server", "agent", "controller"] {
-        let more = ["-CA", "ca.pem", "-CAkey", "ca.key", "-addext", "basicConstraints=CA:FALSE"];
-        make(name, &[&more[..], &["-addext", "subjectAltName=IP:127.0.0.1"]].concat());
-    }
+    program::certificates(
+        &folder,
+        &["server", "agent", "controller"].map(|name| (name, "IP:127.0.0.1")),
+    );
     folder
 }
 

@@ -48,6 +48,27 @@ pub(crate) fn scratch(name: &str) -> Scratch {
     Scratch(Path::new(env!("CARGO_TARGET_TMPDIR")).join(name))
 }
 
+/// Makes the authorities "ca" and "other" in a folder, and certificates of the first one with these
+/// names and `subjectAltName`s.
+pub(crate) fn certificates(folder: &Path, names: &[(&str, &str)]) {
+    let make = |name: &str, more: &[&str]| {
+        let args = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -noenc -days 2";
+        let (key, chain) = (format!("{name}.key"), format!("{name}.pem"));
+        let mut command = Command::new("openssl");
+        command.args(args.split(' ')).args(["-subj", &format!("/CN={name}")]).args(more);
+        command.args(["-keyout", &key, "-out", &chain]).current_dir(folder);
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    };
+    make("ca", &["-addext", "basicConstraints=critical,CA:TRUE"]);
+    make("other", &["-addext", "basicConstraints=critical,CA:TRUE"]);
+    for (name, alternative) in names {
+        let more = ["-CA", "ca.pem", "-CAkey", "ca.key", "-addext", "basicConstraints=CA:FALSE"];
+        let alternative = format!("subjectAltName={alternative}");
+        make(name, &[&more[..], &["-addext", &alternative]].concat());
+    }
+}
+
 /// A file or folder that is removed on drop, if it exists.
 pub(crate) struct Scratch(PathBuf);
 

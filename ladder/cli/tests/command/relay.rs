@@ -6,14 +6,14 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::process::{Child, ChildStdout, Command};
+use std::process::{Child, ChildStdout};
 use std::thread::sleep;
 use std::time::Instant;
 
 use tollgate_keyless::{Message, Operation, RESPONSE, Split, Stub, split};
 use tollgate_rsa::{Hash, PublicKey};
 
-use crate::program::{Scratch, keys, line, said, scratch, signal, start};
+use crate::program::{Scratch, certificates, keys, line, said, scratch, signal, start};
 
 /// A signer that runs; killed when dropped.
 struct Running {
@@ -52,24 +52,7 @@ impl Drop for Running {
     }
 }
 
-/// Makes an authority, and certificates for these names.
-fn certificates(folder: &Path) {
-    let make = |name: &str, more: &[&str]| {
-        let args = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -noenc -days 2";
-        let (key, chain) = (format!("{name}.key"), format!("{name}.pem"));
-        let mut command = Command::new("openssl");
-        command.args(args.split(' ')).args(["-subj", &format!("/CN={name}")]).args(more);
-        command.args(["-keyout", &key, "-out", &chain]).current_dir(folder);
-        let output = command.output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    };
-    make("ca", &["-addext", "basicConstraints=critical,CA:TRUE"]);
-    for name in ["signer", "front"] {
-        let names = format!("subjectAltName=DNS:{name}");
-        let more = ["-CA", "ca.pem", "-CAkey", "ca.key", "-addext", "basicConstraints=CA:FALSE"];
-        make(name, &[&more[..], &["-addext", &names]].concat());
-    }
-}
+const CERTIFICATES: [(&str, &str); 2] = [("signer", "DNS:signer"), ("front", "DNS:front")];
 
 /// Starts an upstream signer at this port; 0 chooses one.
 fn upstream(folder: &Scratch, name: &str, port: u16) -> Running {
@@ -117,7 +100,7 @@ fn eventually(what: &str, is: impl Fn() -> bool) {
 fn a_relay_outlives_the_signers_that_it_asks() {
     let folder = scratch("relay");
     fs::create_dir(&folder).unwrap();
-    certificates(&folder);
+    certificates(&folder, &CERTIFICATES);
     let stub = said(&line("key stub", &[keys().join("rsa-2048.pem").to_str().unwrap()]));
     fs::write(folder.join("site.stub.pem"), &stub).unwrap();
     let stub = Stub::from_pem(stub.as_bytes()).unwrap().unwrap();
@@ -150,7 +133,7 @@ fn a_relay_outlives_the_signers_that_it_asks() {
     eventually("the first one is there again", signs);
 
     // New certificates, under the filter of system calls.
-    certificates(&folder);
+    certificates(&folder, &CERTIFICATES);
     relay.signal("HUP");
     drop(first);
     let first = upstream(&folder, "first", ports[0]);

@@ -117,7 +117,7 @@ fn openssl_public(pem: &[u8]) -> Vec<u8> {
 }
 
 /// Two workers, or two threads.
-fn two_workers(base: Settings) -> Settings {
+pub(crate) fn two_workers(base: Settings) -> Settings {
     Settings { cores: vec![0, 0], ..base }
 }
 

@@ -19,7 +19,7 @@ use crate::rig::{
     PROTOCOLS, becomes, confirmed, counted, eventually, load, load_without_referee, plan, settle,
     start, with_provider,
 };
-use crate::signer::{Place, all_fail, all_fail_at_once, all_succeed, stub_of};
+use crate::signer::{Place, all_fail, all_fail_at_once, all_succeed, stub_of, two_workers};
 
 /// A way to a signer.
 struct Network {
@@ -170,11 +170,6 @@ fn certificates(folder: &Path) {
     }
 }
 
-/// Two workers, or two threads.
-fn two_workers() -> Settings {
-    Settings { cores: vec![0, 0], ..with_provider() }
-}
-
 /// All operations are those of an upstream signer, with a network that takes 2 ms in each direction.
 #[track_caller]
 fn works(product: Product, settings: Settings) {
@@ -198,12 +193,12 @@ fn works(product: Product, settings: Settings) {
 
 #[test]
 fn nginx_signs_through_a_relay() {
-    works(Product::Nginx, two_workers());
+    works(Product::Nginx, two_workers(with_provider()));
 }
 
 #[test]
 fn haproxy_with_jobs_signs_through_a_relay() {
-    works(Product::Haproxy, Settings { asynchronous: true, ..two_workers() });
+    works(Product::Haproxy, Settings { asynchronous: true, ..two_workers(with_provider()) });
 }
 
 /// The connection to the first signer ends under load, comes back, and the other one ends.
