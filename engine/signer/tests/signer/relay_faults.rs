@@ -10,7 +10,7 @@ use tollgate_keyless::{ErrorCode, Message, Operation, REFUSAL, RESPONSE};
 
 use crate::relay_rig::{RELAY, Reaction, Script, Site, answer, connected, eventually, signed};
 use crate::rig::{Rig, SIGN, digest, is_valid, key, key_file, request, ski};
-use crate::tls::{AUTHORITY, CLIENT, Pair, Subject, TlsRig, tables};
+use crate::tls::{CLIENT, DAY, Pair, Subject, TlsRig, tables};
 
 const SIGNER: Subject<'_> = Subject { dns: &["signer"], ..CLIENT };
 
@@ -240,7 +240,7 @@ fn signers_and_relays_prove_who_they_are() {
     let other = Site::new();
     let relay = Subject { dns: &["relay"], ..CLIENT };
     let good = site.pair(relay);
-    let expired = Subject { days: -1, ..SIGNER };
+    let expired = Subject { valid_s: -DAY, ..SIGNER };
     for (signer, why) in [
         (site.pair(Subject { dns: &["another"], ..CLIENT }), "another name"),
         (site.pair(expired), "certificate has expired"),
@@ -258,7 +258,7 @@ fn signers_and_relays_prove_who_they_are() {
     let upstream = site.upstream();
     for (own, why) in [
         (site.pair(Subject { dns: &["stranger"], ..CLIENT }), "no client"),
-        (site.pair(Subject { days: -1, ..relay }), "expired"),
+        (site.pair(Subject { valid_s: -DAY, ..relay }), "expired"),
         (other.pair(relay), "another authority"),
     ] {
         let relay = site.relay_as(&own, &[address(&upstream)], LONG, "");
@@ -270,7 +270,31 @@ fn signers_and_relays_prove_who_they_are() {
     let relay = site.relay_as(&good, &[address(&upstream)], LONG, "");
     signs(&relay, "the right one");
     assert_eq!(upstream.rig.running.counts().requests_of("sign", "done"), 1);
-    assert_eq!(AUTHORITY.name, "roots");
+}
+
+/// Connections end with the validity of either certificate, although both were verified before.
+#[test]
+fn connections_end_when_a_certificate_expires() {
+    let site = Site::new();
+    let relay = Subject { dns: &["relay"], ..CLIENT };
+    let upstream = site.upstream();
+    // Long enough for the start on a busy machine.
+    const VALID_S: i64 = 8;
+    let signer = site.pair(Subject { valid_s: VALID_S, ..SIGNER });
+    let script = Script::start(&signer, |_, _| Reaction::Sign(Duration::ZERO));
+    let of_signer = site.relay_as(&site.pair(relay), &[script.address], LONG, "");
+    let own = site.pair(Subject { valid_s: VALID_S, ..relay });
+    let of_relay = site.relay_as(&own, &[address(&upstream)], LONG, "");
+    for relay in [&of_signer, &of_relay] {
+        connected(relay, 1);
+        signs(relay, "valid");
+    }
+    for (relay, why) in [(&of_signer, "certificate has expired"), (&of_relay, "table [[client]]")] {
+        eventually(why, || relay.said.lock().unwrap().iter().any(|line| line.contains(why)));
+        let refused = relay.connect().run("rsa-2048.pem", SIGN, &digest());
+        assert_eq!(refused, Err(ErrorCode::Internal), "{why}");
+    }
+    upstream.rig.logged("certificate expired");
 }
 
 /// The fallback is used if no signer does an operation, and never against a refusal.

@@ -32,12 +32,19 @@ pub(crate) struct Subject<'a> {
     pub(crate) dns: &'a [&'a str],
     pub(crate) is_authority: bool,
     pub(crate) is_for_servers: bool,
-    /// Days until the end of its validity.
-    pub(crate) days: i64,
+    /// Seconds until the end of its validity.
+    pub(crate) valid_s: i64,
 }
 
-pub(crate) const CLIENT: Subject<'_> =
-    Subject { name: "a", dns: &["front"], is_authority: false, is_for_servers: false, days: 2 };
+pub(crate) const DAY: i64 = 86_400;
+
+pub(crate) const CLIENT: Subject<'_> = Subject {
+    name: "a",
+    dns: &["front"],
+    is_authority: false,
+    is_for_servers: false,
+    valid_s: 2 * DAY,
+};
 pub(crate) const AUTHORITY: Subject<'_> =
     Subject { name: "roots", dns: &[], is_authority: true, ..CLIENT };
 
@@ -49,8 +56,8 @@ impl Pair {
         name.append_entry_by_nid(Nid::COMMONNAME, subject.name).unwrap();
         let name = name.build();
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
-        let at = |days: i64| {
-            Asn1Time::from_unix(i64::try_from(now.as_secs()).unwrap() + days * 86_400).unwrap()
+        let at = |seconds: i64| {
+            Asn1Time::from_unix(i64::try_from(now.as_secs()).unwrap() + seconds).unwrap()
         };
         let mut builder = X509Builder::new().unwrap();
         builder.set_version(2).unwrap();
@@ -60,8 +67,8 @@ impl Pair {
         builder.set_subject_name(&name).unwrap();
         let issuer_name = issuer.map_or(&*name, |issuer| issuer.certificate.subject_name());
         builder.set_issuer_name(issuer_name).unwrap();
-        builder.set_not_before(&at(-9)).unwrap();
-        builder.set_not_after(&at(subject.days)).unwrap();
+        builder.set_not_before(&at(-9 * DAY)).unwrap();
+        builder.set_not_after(&at(subject.valid_s)).unwrap();
         builder.set_pubkey(&key).unwrap();
         if subject.is_authority {
             builder
@@ -194,7 +201,7 @@ fn other_clients_are_refused() {
             tls.client(Subject { name: "front", dns: &["x"], ..CLIENT }),
         ),
         ("the names of two clients", tls.client(Subject { dns: &["front", "back"], ..CLIENT })),
-        ("an expired certificate", tls.client(Subject { days: -1, ..CLIENT })),
+        ("an expired certificate", tls.client(Subject { valid_s: -DAY, ..CLIENT })),
         ("a certificate for servers", tls.client(Subject { is_for_servers: true, ..CLIENT })),
         ("another authority", Pair::new(CLIENT, Some(&other_roots))),
         ("its own authority", Pair::new(CLIENT, None)),
