@@ -1,22 +1,20 @@
-//! A connection: its peer, the bytes that have come, and the answers that have not left.
+//! A connection: its peer, the bytes that have come, and its answers.
 
 use std::io::{self, ErrorKind};
 use std::time::Instant;
 
 use tollgate_keyless::{ErrorCode, HEADER_BYTES, Message, PADDED_BYTES, REFUSAL, Split, split};
-use zeroize::{Zeroize as _, Zeroizing};
 
 use crate::account::Place;
 use crate::config::Limits;
 use crate::identity::Identity;
+use crate::outgoing::Outgoing;
+use crate::policy::{Client, Policy};
 use crate::stream::Stream;
 use crate::tls::Verified;
 
 /// A connection takes no more requests while this many bytes of answers wait.
 const OUTPUT_BYTES_MAX: usize = 64 * 1024;
-
-/// A larger buffer of answers is given back when they have left.
-const KEPT_BYTES_MAX: usize = 16 * 1024;
 
 pub(crate) struct Connection {
     pub(crate) stream: Stream,
@@ -28,8 +26,7 @@ pub(crate) struct Connection {
     input: Vec<u8>,
     /// The bytes of `input` before this were read as requests.
     taken: usize,
-    output: Zeroizing<Vec<u8>>,
-    sent: usize,
+    output: Outgoing,
     /// The socket may have bytes.
     pub(crate) is_readable: bool,
     /// The peer has sent its last byte.
@@ -64,8 +61,7 @@ impl Connection {
             place: None,
             input: Vec::new(),
             taken: 0,
-            output: Zeroizing::default(),
-            sent: 0,
+            output: Outgoing::default(),
             is_readable: true,
             has_ended: false,
             ends: false,
@@ -96,7 +92,7 @@ impl Connection {
 
     /// Returns whether more answers may wait.
     fn has_room(&self) -> bool {
-        self.output.len() - self.sent < OUTPUT_BYTES_MAX
+        self.output.waiting() < OUTPUT_BYTES_MAX
     }
 
     /// Takes the next request, if it has come. A stream that cannot be read ends with an answer.
@@ -140,14 +136,7 @@ impl Connection {
 
     /// Adds an answer.
     pub(crate) fn answer(&mut self, id: u32, opcode: u8, payload: &[u8]) {
-        let needed = payload.len() + PADDED_BYTES;
-        if self.output.capacity() - self.output.len() < needed {
-            // Growing in place would leave copies of a decrypted message in memory.
-            let mut grown = Zeroizing::new(Vec::with_capacity(2 * (self.output.len() + needed)));
-            grown.extend(&self.output[..]);
-            self.output = grown;
-        }
-        Message { id, opcode, ski: None, payload }.write(&mut self.output);
+        self.output.add(&Message { id, opcode, ski: None, payload });
     }
 
     pub(crate) fn refuse(&mut self, id: u32, why: ErrorCode) {
@@ -156,32 +145,19 @@ impl Connection {
 
     /// Sends answers until the socket is full.
     pub(crate) fn send(&mut self) -> io::Result<()> {
-        while self.sent < self.output.len() {
-            match self.stream.write(&self.output[self.sent..]) {
-                Ok(0) => return Err(ErrorKind::WriteZero.into()),
-                Ok(count) => {
-                    self.sent += count;
-                    self.stuck = None;
-                }
-                Err(why) if why.kind() == ErrorKind::WouldBlock => {
-                    self.stuck.get_or_insert_with(Instant::now);
-                    return Ok(());
-                }
-                Err(why) if why.kind() == ErrorKind::Interrupted => {}
-                Err(why) => return Err(why),
-            }
+        let has_sent = self.output.send(&mut self.stream)? > 0;
+        if has_sent || self.output.waiting() == 0 {
+            self.stuck = None;
         }
-        self.output.zeroize();
-        self.sent = 0;
-        if self.output.capacity() > KEPT_BYTES_MAX {
-            self.output = Zeroizing::default();
+        if self.output.waiting() > 0 {
+            self.stuck.get_or_insert_with(Instant::now);
         }
         Ok(())
     }
 
     /// Returns whether all answers have left.
     pub(crate) fn is_flushed(&self) -> bool {
-        self.sent == self.output.len() && self.relayed == 0
+        self.output.waiting() == 0 && self.relayed == 0
     }
 
     /// Returns the limit that has passed.
@@ -206,6 +182,14 @@ pub(crate) struct Request {
 }
 
 impl Connection {
+    /// Returns the client that the peer is.
+    pub(crate) fn client<'a>(&self, policy: &'a Policy) -> Option<&'a Client> {
+        match &self.state {
+            State::Open { identity, .. } => policy.client(identity),
+            State::Handshake => None,
+        }
+    }
+
     pub(crate) fn is_shaking_hands(&self) -> bool {
         matches!(self.state, State::Handshake)
     }

@@ -33,6 +33,7 @@ mod keys;
 mod limiter;
 mod listener;
 mod metrics;
+mod outgoing;
 mod policy;
 mod relay;
 mod say;

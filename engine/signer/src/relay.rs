@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use mio::{Registry, Token};
-use tollgate_keyless::{ErrorCode, Message, Operation};
+use tollgate_keyless::{ErrorCode, Message, Operation, Ski};
 use zeroize::Zeroizing;
 
 use self::checking::{Checker, Claim, suits};
@@ -72,8 +72,8 @@ struct Exchange {
     requests: u8,
     /// The signer that was asked because another one was slow.
     hedge: Option<usize>,
-    /// The last refusal.
-    refusal: Option<(usize, ErrorCode)>,
+    /// The last refusal, and the signer that gave it.
+    refusal: Option<(String, ErrorCode)>,
     _relayed: Relayed,
 }
 
@@ -91,7 +91,7 @@ impl Exchange {
 pub(crate) struct Ended {
     pub(crate) origin: Origin,
     pub(crate) operation: Operation,
-    pub(crate) key: Arc<Key>,
+    pub(crate) ski: Ski,
     pub(crate) input: Vec<u8>,
     pub(crate) end: End,
 }
@@ -139,7 +139,7 @@ impl Relay {
         self.hedging = plan.map(|plan| Hedging::new(&plan.settings));
         self.plan = plan.map(Arc::clone);
         for exchange in self.exchanges.values_mut() {
-            (exchange.asked, exchange.open, exchange.hedge, exchange.refusal) = (0, 0, None, None);
+            (exchange.asked, exchange.open, exchange.hedge) = (0, 0, None);
         }
         self.unplaced = self.exchanges.keys().copied().collect();
     }
@@ -201,7 +201,7 @@ impl Relay {
     /// is connecting, or ends.
     fn place(&mut self, id: u32, now: Instant) {
         let Some(exchange) = self.exchanges.get_mut(&id) else { return };
-        if exchange.open != 0 || exchange.refusal.is_some() || exchange.requests == REQUESTS_MAX {
+        if exchange.open != 0 || exchange.refusal.is_some() || exchange.requests >= REQUESTS_MAX {
             return self.end_if_answered(id);
         }
         if self.send_to_next(id, now).is_some() {
@@ -240,20 +240,19 @@ impl Relay {
 
     /// Ends an operation that no signer has any more: with the refusal, if there was one.
     fn end_if_answered(&mut self, id: u32) {
-        let Some(exchange) = self.exchanges.get(&id).filter(|exchange| exchange.open == 0) else {
+        let Some(exchange) = self.exchanges.get_mut(&id).filter(|exchange| exchange.open == 0)
+        else {
             return;
         };
-        let end = exchange.refusal.map_or(End::Absent, |(number, why)| End::Answer {
-            signer: self.upstreams[number].status().name().to_owned(),
-            result: Err(why),
-        });
+        let refused = |(signer, why)| End::Answer { signer, result: Err(why) };
+        let end = exchange.refusal.take().map_or(End::Absent, refused);
         self.end(id, end);
     }
 
     fn end(&mut self, id: u32, end: End) {
         if let Some(exchange) = self.remove(id) {
             let Exchange { origin, operation, key, input, .. } = exchange;
-            self.ended.push(Ended { origin, operation, key, input, end });
+            self.ended.push(Ended { origin, operation, ski: key.ski, input, end });
         }
     }
 
@@ -264,12 +263,12 @@ impl Relay {
     }
 
     /// Forgets the operations of a connection that has ended, and returns them.
-    pub(crate) fn abandon(&mut self, connection: usize) -> Vec<(Operation, Arc<Key>)> {
+    pub(crate) fn abandon(&mut self, connection: usize) -> Vec<(Operation, Ski)> {
         let is_its = |exchange: &Exchange| exchange.origin.connection == connection;
         let its = self.exchanges.iter().filter(|(_, it)| is_its(it)).map(|(id, _)| *id);
         let its: Vec<u32> = its.collect();
         let removed = its.into_iter().filter_map(|id| self.remove(id));
-        removed.map(|exchange| (exchange.operation, exchange.key)).collect()
+        removed.map(|exchange| (exchange.operation, exchange.key.ski)).collect()
     }
 
     /// Returns the time of the next step without an event.
@@ -389,12 +388,15 @@ impl Relay {
     fn refuse(&mut self, number: usize, id: u32, why: ErrorCode) {
         let Some(exchange) = self.exchanges.get_mut(&id) else { return };
         exchange.open &= !bit(number);
-        self.upstreams[number].status().refused.fetch_add(1, Ordering::Relaxed);
+        let status = self.upstreams[number].status();
+        status.refused.fetch_add(1, Ordering::Relaxed);
         match why {
             ErrorCode::Crypto
             | ErrorCode::KeyNotFound
             | ErrorCode::OverRate
-            | ErrorCode::BadOpcode => exchange.refusal = Some((number, why)),
+            | ErrorCode::BadOpcode => {
+                exchange.refusal = Some((status.name().to_owned(), why));
+            }
             // The signer failed: another one may do it.
             _ => {}
         }
@@ -405,21 +407,21 @@ impl Relay {
     fn expire(&mut self, id: u32, now: Instant) {
         let Some(exchange) = self.exchanges.get_mut(&id) else { return };
         if exchange.deadline <= now {
-            let open = exchange.open;
+            let open = core::mem::take(&mut exchange.open);
             for (number, upstream) in self.upstreams.iter().enumerate() {
                 let is_lost = open & bit(number) != 0;
                 upstream.status().lost.fetch_add(is_lost.into(), Ordering::Relaxed);
             }
             self.unplaced.retain(|other| *other != id);
-            return self.end(id, End::Absent);
+            return self.end_if_answered(id);
         }
         exchange.due = exchange.deadline;
         self.times.insert((exchange.due, id));
+        let may = exchange.open != 0 && exchange.requests < REQUESTS_MAX;
         let is_asked = |number| exchange.asked & bit(number) != 0;
         let mut upstreams = self.upstreams.iter().enumerate();
         let has_other = upstreams.any(|(number, it)| !is_asked(number) && it.takes());
-        let Some(hedging) = self.hedging.as_mut().filter(|_| exchange.open != 0 && has_other)
-        else {
+        let Some(hedging) = self.hedging.as_mut().filter(|_| may && has_other) else {
             return;
         };
         let counters = &self.shared.counters.relay;

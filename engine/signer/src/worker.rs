@@ -238,15 +238,24 @@ impl Worker {
         if ended.is_empty() {
             return;
         }
-        for Ended { origin, operation, key, input, end } in ended {
+        for Ended { origin, operation, ski, input, end } in ended {
             if let Some(connection) = self.connections.get_mut(origin.connection) {
                 connection.relayed -= 1;
                 ready.push(origin.connection);
             }
-            let ski = Some(key.ski);
-            let (signer, work) = match end {
-                End::Answer { signer, result } => (Some(signer), Work::Done(result)),
-                End::Absent => self.fall_back(origin, operation, key, &input),
+            if self.pending.len() >= self.shared.engine.turn_max {
+                self.answer(); // the queue has no room for more
+            }
+            let ski = Some(ski);
+            // A reload may have taken the permission away meanwhile.
+            let allowed = self.connections.get(origin.connection);
+            let allowed = allowed.and_then(|it| it.client(&self.policy));
+            let allowed = allowed.ok_or(ErrorCode::Internal);
+            let allowed = allowed.and_then(|client| Ok((client, client.key(ski, operation)?)));
+            let (signer, work) = match (end, allowed) {
+                (_, Err(why)) => (None, Work::Done(Err(why))),
+                (End::Answer { signer, result }, Ok(_)) => (Some(signer), Work::Done(result)),
+                (End::Absent, Ok((client, key))) => self.fall_back(client, operation, key, &input),
             };
             self.pending.push(Pending { origin, operation, ski, work, signer });
         }
@@ -263,34 +272,24 @@ impl Worker {
     /// Submits an operation that no upstream signer did, if the signer has the key.
     fn fall_back(
         &self,
-        origin: Origin,
+        client: &Client,
         operation: Operation,
-        key: Arc<Key>,
+        key: &Arc<Key>,
         input: &[u8],
     ) -> (Option<String>, Work) {
-        let connection = self.connections.get(origin.connection);
-        let client = connection.and_then(|connection| self.client(connection));
-        let Some(client) = client.filter(|_| key.secret().is_some()) else {
+        if key.secret().is_none() {
             return (None, Work::Done(Err(ErrorCode::Internal)));
-        };
+        }
         self.shared.counters.relay.fallbacks.fetch_add(1, Ordering::Relaxed);
         let caller = client.account.caller(&self.shared.engine.queue);
         let ticket = caller
             .map_err(|_| ErrorCode::Internal)
-            .and_then(|caller| submit(caller, &key, operation, input));
+            .and_then(|caller| submit(caller, key, operation, input));
         let work = match ticket {
-            Ok(ticket) => Work::Submitted(ticket, key),
+            Ok(ticket) => Work::Submitted(ticket, Arc::clone(key)),
             Err(why) => Work::Done(Err(why)),
         };
         (Some("fallback".to_owned()), work)
-    }
-
-    /// Returns the client of a connection.
-    fn client(&self, connection: &Connection) -> Option<&Client> {
-        match &connection.state {
-            State::Open { identity, .. } => self.policy.client(identity),
-            State::Handshake => None,
-        }
     }
 
     /// Goes on with a handshake, and returns whether the connection is open.
@@ -446,17 +445,13 @@ impl Worker {
             return;
         };
         connection.stream.end();
+        let client = connection.client(&self.policy);
         if connection.relayed > 0 {
-            let name = self.client(&connection).map_or(String::new(), |it| it.name.clone());
-            for (operation, key) in self.relay.abandon(key) {
-                let (who, what) = ((&*connection.peer, &*name), (operation, Some(key.ski)));
-                self.lines.operation(who, what, None, "abandoned");
+            let who = (&*connection.peer, client.map_or("", |it| &it.name));
+            for (operation, ski) in self.relay.abandon(key) {
+                self.lines.operation(who, (operation, Some(ski)), None, "abandoned");
             }
         }
-        let client = match &connection.state {
-            State::Open { identity, .. } => self.policy.client(identity),
-            State::Handshake => None,
-        };
         if let State::Handshake = connection.state {
             self.shared.counters.handshakes.fetch_sub(1, Ordering::Relaxed);
             self.refused(&connection.peer, why);

@@ -4,6 +4,8 @@ use tollgate_curves::p256::{self, P256, SIGNATURE_BYTES, Signature};
 use tollgate_keyless::{Operation, ecdsa_der};
 use tollgate_rsa::{Pss, VerifyRequest, Workspace, verify_batch};
 
+use zeroize::Zeroizing;
+
 use crate::keys::Public;
 
 /// Checks results.
@@ -46,10 +48,10 @@ impl Checker {
         match (claim.key, claim.operation) {
             (Public::Rsa(key), Operation::Decrypt) => claim.result.len() == key.size(),
             (Public::Rsa(key), Operation::Raw) => {
-                let mut number = claim.result.to_vec();
+                let mut number = Zeroizing::new(claim.result.to_vec());
                 number.len() == key.size()
                     && key.public(&mut self.workspace, &mut number).is_ok()
-                    && number == claim.input
+                    && *number == claim.input
             }
             _ => false,
         }

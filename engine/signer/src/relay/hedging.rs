@@ -14,7 +14,7 @@ pub(crate) struct Hedging {
     next: usize,
     delay: Duration,
     percent: u32,
-    /// What requests have earned, in hundredths of a second request.
+    /// The second requests that were earned, in hundredths.
     budget: u32,
 }
 

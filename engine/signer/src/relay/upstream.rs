@@ -12,13 +12,14 @@ use std::time::Instant;
 
 use mio::net::TcpStream;
 use mio::{Registry, Token};
-use tollgate_keyless::{ErrorCode, Incoming, Message, PING, Reply};
+use tollgate_keyless::{ErrorCode, Incoming, Message, PADDED_BYTES, PING, Reply};
 use zeroize::Zeroizing;
 
 use super::failure::Failure;
 use super::plan::{Plan, Status};
 use crate::account::RELAYED_MAX;
 use crate::identity::Identity;
+use crate::outgoing::Outgoing;
 use crate::stream::Stream;
 
 /// A signer, and the connection to it.
@@ -42,8 +43,7 @@ struct Link {
     began: Instant,
     /// The end of the validity of the signer's certificate.
     until: Option<Instant>,
-    output: Vec<u8>,
-    sent: usize,
+    output: Outgoing,
     incoming: Incoming,
     /// The requests without an answer, with their times.
     asked: HashMap<u32, Instant>,
@@ -80,9 +80,12 @@ pub(crate) const PING_ID: u32 = 0;
 
 /// The longest body of an answer, in bytes: the size of the longest key, and the other items.
 const BODY_MAX: usize = 2048;
-/// The maximum number of requests of a connection without an answer: more than all clients may have, so
-/// that only requests that were given up can use it up.
+/// The maximum number of requests of a connection without an answer. Clients on up to [`RELAYED_MAX`]
+/// connections have fewer, so that only requests that were given up can use it up.
 const ASKED_MAX: usize = 2 * RELAYED_MAX;
+/// A connection takes no more requests while this many bytes of them wait. A signer that answers what it
+/// has not read would get more without an end.
+const OUTPUT_BYTES_MAX: usize = 2 * ASKED_MAX * PADDED_BYTES;
 /// The longest time from the beginning to the answer to the first ping.
 const CONNECT_MAX: Duration = Duration::from_secs(3);
 /// The time of an idle connection between two pings.
@@ -102,7 +105,9 @@ impl Upstream {
     /// Returns whether it takes a request now.
     pub(crate) fn takes(&self) -> bool {
         let open = self.link.as_ref().filter(|link| link.step == Step::Open);
-        open.is_some_and(|link| link.asked.len() < ASKED_MAX)
+        open.is_some_and(|link| {
+            link.asked.len() < ASKED_MAX && link.output.waiting() < OUTPUT_BYTES_MAX
+        })
     }
 
     /// Returns whether it has not answered for so long, although it was asked.
@@ -266,8 +271,7 @@ impl Link {
             is_ready: false,
             began: now,
             until: None,
-            output: Vec::new(),
-            sent: 0,
+            output: Outgoing::default(),
             incoming: Incoming::new(BODY_MAX),
             asked: HashMap::new(),
             heard: now,
@@ -307,21 +311,11 @@ impl Link {
             self.heard = now;
         }
         self.asked.insert(request.id, now);
-        request.write(&mut self.output);
+        self.output.add(request);
     }
 
     fn send(&mut self) -> Result<(), Failure> {
-        while self.sent < self.output.len() {
-            match self.stream.write(&self.output[self.sent..]) {
-                Ok(count) if count > 0 => self.sent += count,
-                Err(why) if why.kind() == ErrorKind::WouldBlock => return Ok(()),
-                Err(why) if why.kind() == ErrorKind::Interrupted => {}
-                Ok(_) | Err(_) => return Err(Failure::Closed),
-            }
-        }
-        self.output.clear();
-        self.sent = 0;
-        Ok(())
+        self.output.send(&mut self.stream).map(drop).map_err(|_| Failure::Closed)
     }
 
     /// Takes the answers that have come, and returns whether there was one.

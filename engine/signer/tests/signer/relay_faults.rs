@@ -1,15 +1,19 @@
 //! Upstream signers that end, hang, are slow, answer nonsense, or are not who they should be.
 
-use core::sync::atomic::Ordering::SeqCst;
+use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
 use core::time::Duration;
 use std::net::TcpListener;
+use std::sync::Arc;
+use std::thread;
 use std::time::Instant;
 
 use openssl::rsa::Padding;
 use tollgate_keyless::{ErrorCode, Message, Operation, REFUSAL, RESPONSE};
 
-use crate::relay_rig::{RELAY, Reaction, Script, Site, answer, connected, eventually, signed};
-use crate::rig::{Rig, SIGN, digest, is_valid, key, key_file, request, ski};
+use crate::relay_rig::{
+    RELAY, Reaction, Script, Site, answer, connected, eventually, relay_settings, signed,
+};
+use crate::rig::{Rig, SIGN, digest, is_valid, key, key_file, read, request, ski};
 use crate::tls::{CLIENT, DAY, Pair, Subject, TlsRig, tables};
 
 const SIGNER: Subject<'_> = Subject { dns: &["signer"], ..CLIENT };
@@ -152,7 +156,7 @@ fn a_late_signer_is_the_last_choice() {
     let mut waiting = relay.connect();
     waiting.send(&request(1, Some(ski("rsa-2048.pem")), SIGN.code(), &digest()));
     eventually("it is late", || relay.running.counts().hedges_withheld == 1);
-    std::thread::sleep(Duration::from_millis(100)); // twice the delay
+    thread::sleep(Duration::from_millis(100)); // twice the delay
     (0..20).for_each(|_| signs(&relay, "the other one"));
     let counts = relay.running.counts();
     assert_eq!((counts.upstream("up1").unwrap().done, counts.hedges), (20, 0));
@@ -325,4 +329,91 @@ fn a_fallback_signs_while_no_signer_does() {
     assert_eq!(relay.running.counts().fallbacks, 6);
     assert_eq!(relay.audit().matches(r#""signer":"fallback","outcome":"done""#).count(), 6);
     assert!(relay.metrics().contains("tollgate_signer_fallbacks_total 6"));
+}
+
+/// A refusal stays final if the second signer never answers: no fallback, and no other error.
+#[test]
+fn a_fallback_is_not_used_after_a_refusal() {
+    let site = Site::new();
+    let is_hedged = Arc::new(AtomicBool::new(false));
+    let of_script = Arc::clone(&is_hedged);
+    // Two requests earn the second request of the third one.
+    let refusing = Script::start(&site.pair(SIGNER), move |number, it| match number {
+        0 | 1 => Reaction::Sign(Duration::ZERO),
+        2 => {
+            eventually("the other one is asked", || of_script.load(SeqCst));
+            Reaction::Bytes(answer(it.id, REFUSAL, &[ErrorCode::KeyNotFound as u8]))
+        }
+        _ => Reaction::Silence,
+    });
+    let forgetful = Script::start(&site.pair(SIGNER), |number, _| match number {
+        0 => Reaction::Silence,
+        _ => Reaction::Sign(Duration::ZERO),
+    });
+    let own = site.pair(Subject { dns: &["relay"], ..CLIENT });
+    let fallback = format!("fallback = {:?}", key_file("rsa-2048.pem"));
+    let lines = "limit = 6\nhedge_after = 0.1\nhedge_percent_max = 50";
+    let relay = site.relay_as(&own, &[refusing.address, forgetful.address], lines, &fallback);
+    connected(&relay, 2);
+    (0..2).for_each(|_| signs(&relay, "the first one"));
+    let refused = thread::scope(|threads| {
+        let client = threads.spawn(|| relay.connect().run("rsa-2048.pem", SIGN, &digest()));
+        eventually("the second one is asked", || relay.running.counts().hedges == 1);
+        is_hedged.store(true, SeqCst);
+        // It answers others meanwhile, so that its connection is not given up.
+        while !client.is_finished() {
+            let _ = relay.connect().run("rsa-2048.pem", SIGN, &digest());
+            thread::sleep(Duration::from_millis(20));
+        }
+        client.join().unwrap()
+    });
+    assert_eq!(refused, Err(ErrorCode::KeyNotFound));
+}
+
+/// More operations than the queue takes at once fall back together, when all signers have gone.
+#[test]
+fn every_operation_in_flight_falls_back() {
+    let site = Site::new();
+    let script = Script::start(&site.pair(SIGNER), |_, _| Reaction::Silence);
+    let own = site.pair(Subject { dns: &["relay"], ..CLIENT });
+    let fallback = format!("fallback = {:?}", key_file("rsa-2048.pem"));
+    let relay = site.relay_as(&own, &[script.address], "limit = 6", &fallback);
+    connected(&relay, 1);
+    let mut clients = [(); 4].map(|()| relay.connect());
+    for client in &mut clients {
+        for id in 0..60 {
+            client.send(&request(id, Some(ski("rsa-2048.pem")), SIGN.code(), &digest()));
+        }
+    }
+    for client in &mut clients {
+        for _ in 0..60 {
+            let (_, opcode, signature) = client.receive().unwrap();
+            assert_eq!(opcode, RESPONSE);
+            assert!(is_valid("rsa-2048.pem", SIGN, &signature));
+        }
+    }
+    assert_eq!(relay.running.counts().fallbacks, 240);
+}
+
+/// A permission that is taken away while a signer works holds for its answer.
+#[test]
+fn a_revoked_permission_holds_for_operations_in_flight() {
+    let site = Site::new();
+    let may = Arc::new(AtomicBool::new(false));
+    let of_script = Arc::clone(&may);
+    let script = Script::start(&site.pair(SIGNER), move |_, _| {
+        eventually("it may", || of_script.load(SeqCst));
+        Reaction::Sign(Duration::ZERO)
+    });
+    let relay = site.relay(&[script.address], LONG);
+    connected(&relay, 1);
+    let mut client = relay.connect();
+    client.send(&request(1, Some(ski("rsa-2048.pem")), SIGN.code(), &digest()));
+    eventually("it is asked", || script.asked.load(SeqCst) == 1);
+    let text = relay_settings(&relay.folder, &[script.address], LONG, "");
+    let text = text.replace(r#"["sign", "decrypt"]"#, r#"["decrypt"]"#);
+    relay.running.reload(&read(&relay.folder, &text).unwrap()).unwrap();
+    may.store(true, SeqCst);
+    let (_, opcode, why) = client.receive().unwrap();
+    assert_eq!((opcode, &*why), (REFUSAL, &[ErrorCode::BadOpcode as u8][..]));
 }
