@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 use std::fs;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -10,16 +10,17 @@ use std::process::{Child, ChildStdout};
 use std::thread::sleep;
 use std::time::Instant;
 
-use tollgate_keyless::{Message, Operation, RESPONSE, Split, Stub, split};
+use tollgate_keyless::{RESPONSE, Stub};
 use tollgate_rsa::{Hash, PublicKey};
 
 use crate::program::{Scratch, certificates, keys, line, said, scratch, signal, start};
+use crate::signer::ask;
 
 /// A signer that runs; killed when dropped.
 struct Running {
     child: Child,
     stdout: BufReader<ChildStdout>,
-    /// What it has said when it was ready.
+    /// Its messages up to the start.
     ready: String,
 }
 
@@ -71,19 +72,11 @@ fn upstream(folder: &Scratch, name: &str, port: u16) -> Running {
 /// Signs through the relay, and checks the signature.
 fn signs(folder: &Scratch, stub: &Stub) -> bool {
     let mut stream = UnixStream::connect(folder.join("socket")).unwrap();
-    let digest = Hash::Sha256.digest(b"a message");
-    let opcode = Operation::SignPkcs1v15(Hash::Sha256).code();
-    let mut bytes = Vec::new();
-    Message { id: 1, opcode, ski: Some(stub.ski()), payload: digest.as_ref() }.write(&mut bytes);
-    stream.write_all(&bytes).unwrap();
-    let mut answer = vec![0; 1024];
-    stream.read_exact(&mut answer).unwrap();
-    let Split::Frame { frame, .. } = split(&answer, 4096) else { panic!() };
-    let message = Message::read(frame).unwrap();
+    let (opcode, signature) = ask(&mut stream, stub);
     let key = PublicKey::from_der(stub.spki()).unwrap();
-    let is_done = message.opcode == RESPONSE;
+    let is_done = opcode == RESPONSE;
     if is_done {
-        key.verify_pkcs1v15(Hash::Sha256, b"a message", message.payload).unwrap();
+        key.verify_pkcs1v15(Hash::Sha256, b"a message", &signature).unwrap();
     }
     is_done
 }

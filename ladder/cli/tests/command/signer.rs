@@ -58,7 +58,7 @@ impl Drop for Signer {
 }
 
 /// Sends a request to sign, and returns the answer.
-fn ask(stream: &mut UnixStream, stub: &Stub) -> (u8, Vec<u8>) {
+pub(crate) fn ask(stream: &mut UnixStream, stub: &Stub) -> (u8, Vec<u8>) {
     let digest = Hash::Sha256.digest(b"a message");
     let opcode = Operation::SignPkcs1v15(Hash::Sha256).code();
     let mut bytes = Vec::new();
