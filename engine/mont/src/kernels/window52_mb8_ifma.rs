@@ -2,8 +2,7 @@
 // 2^{52W}, in each of 8 lanes, for numbers of one tile: K = W digits of 52 bits. One call computes
 // S such windows (streams): one square of every stream, then the next. ROWS: see short52_ifma.
 // Inputs z[W], table[E][W], index, m[W], b1[W] = 2^-52 mod m, half[W] = b1 / 2 mod m, k0; output
-// z[W], or next[W] if the number of products is odd; scratch next[W], entry[W],
-// t[2W].
+// z[W], or next[W] if the number of products is odd; scratch next[W], entry[W], t[2W].
 //
 // Requires  m odd; 64m <= R; z and the entries below 8m; index < E; E is a multiple of SPAN, at
 //           most SPAN * squares, so that the squares read the whole table.
