@@ -1,6 +1,6 @@
 //! Upstream signers that end, hang, are slow, answer nonsense, or are not who they should be.
 
-use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
+use core::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use core::time::Duration;
 use std::net::TcpListener;
 use std::sync::Arc;
