@@ -33,8 +33,15 @@ impl core::fmt::Debug for RejectionKey {
 }
 
 impl RejectionKey {
-    pub(crate) fn new(d_hash: &[u8; 32], ciphertext: &[u8]) -> Self {
-        Self { kdk: output(keyed(d_hash).chain_update(ciphertext)), size: ciphertext.len() }
+    /// Makes the key for a ciphertext from a secret, for private keys that are elsewhere, such as in a
+    /// hardware token. [`PrivateKey::rejection_key`](crate::PrivateKey::rejection_key) makes it for keys
+    /// that are here, from SHA-256 of d.
+    ///
+    /// The same secret must belong to the key each time: if a ciphertext with invalid padding had
+    /// another message the next time, its sender would learn that the padding is invalid.
+    #[must_use]
+    pub fn new(secret: &[u8; 32], ciphertext: &[u8]) -> Self {
+        Self { kdk: output(keyed(secret).chain_update(ciphertext)), size: ciphertext.len() }
     }
 }
 

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use tollgate_server::Listen;
 
 use crate::error::Error;
+use crate::token::KeyUri;
 
 /// The configuration of a signer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,6 +21,8 @@ pub struct Config {
     pub tls: Option<TlsSettings>,
     /// Other signers, which have the keys of stubs.
     pub relay: Option<RelaySettings>,
+    /// The module of tokens, which have the keys with a URI.
+    pub tokens: Option<TokenSettings>,
     /// The file that each operation is written to before its result leaves.
     pub audit_log: Option<PathBuf>,
     /// Address of a listener with plain HTTP that answers `/metrics`.
@@ -103,12 +106,37 @@ pub struct UpstreamSettings {
 pub struct KeySettings {
     /// The name in the settings of clients and in logs.
     pub name: String,
-    /// The private key in PEM: RSA, or on P-256. Or its stub, if upstream signers have the key.
-    pub file: PathBuf,
-    /// The private key of the stub, for operations that no upstream signer does.
-    pub fallback: Option<PathBuf>,
+    /// The place of its private half.
+    pub source: KeySource,
     /// Clients may be allowed the raw operation.
     pub raw: bool,
+}
+
+/// The place of a private key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KeySource {
+    /// A file.
+    File {
+        /// The private key in PEM: RSA, or on P-256. Or its stub, if upstream signers have the key.
+        file: PathBuf,
+        /// The private key of the stub, for operations that no upstream signer does.
+        fallback: Option<PathBuf>,
+    },
+    /// A token.
+    Token(KeyUri),
+}
+
+/// A PKCS#11 module, whose tokens have keys.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TokenSettings {
+    /// The library.
+    pub module: PathBuf,
+    /// The file with the PIN of the tokens.
+    pub pin_file: Option<PathBuf>,
+    /// The sessions with each token, 1 to 64: the operations that it does at the same time.
+    pub sessions: usize,
+    /// The longest time for an operation.
+    pub limit: Duration,
 }
 
 /// A client, known by its user or by its certificate.
@@ -187,8 +215,11 @@ const RATE_MAX: u32 = 1_000_000;
 /// The maximum number of upstream signers.
 const UPSTREAMS_MAX: usize = 4;
 
-/// The maximum of `relay.limit`.
-const RELAY_LIMIT_MAX: Duration = Duration::from_secs(60);
+/// The maximum number of sessions with a token.
+const SESSIONS_MAX: usize = 64;
+
+/// The maximum of `relay.limit` and `pkcs11.limit`.
+const OPERATION_MAX: Duration = Duration::from_secs(60);
 
 /// The maximum of `relay.hedge_percent_max`: more would double the load of signers that are slow because
 /// of their load.
@@ -218,7 +249,7 @@ impl Config {
         if self.keys.is_empty() {
             return Err(Error::setting(
                 "key",
-                "no key: add a table [[key]] with `name` and `file`",
+                "no key: add a table [[key]] with `name`, and `file` or `pkcs11`",
             ));
         }
         if self.clients.is_empty() {
@@ -233,6 +264,17 @@ impl Config {
         }
         if let Some(relay) = &self.relay {
             relay.check()?;
+        }
+        if let Some(tokens) = &self.tokens {
+            tokens.check()?;
+            if self.seccomp {
+                let why = "the filter refuses the system calls of PKCS#11 modules: set `seccomp = false` \
+                           too";
+                return Err(Error::setting("pkcs11.module", why));
+            }
+        } else if self.keys.iter().any(|key| matches!(key.source, KeySource::Token(_))) {
+            let why = "there is no [pkcs11]: add it, with `module` and `pin_file`";
+            return Err(Error::setting("key.pkcs11", why));
         }
         self.limits.check()
     }
@@ -260,7 +302,7 @@ impl RelaySettings {
                 return Err(Error::setting("upstream.certificate", why));
             }
         }
-        if self.limit.is_zero() || self.limit > RELAY_LIMIT_MAX {
+        if self.limit.is_zero() || self.limit > OPERATION_MAX {
             let why = "give a time above 0, at most a minute (60)";
             return Err(Error::setting("relay.limit", why));
         }
@@ -271,6 +313,20 @@ impl RelaySettings {
         if self.hedge_percent_max > HEDGE_PERCENT_MAX {
             let why = format!("give a number from 0 to {HEDGE_PERCENT_MAX}");
             return Err(Error::setting("relay.hedge_percent_max", why));
+        }
+        Ok(())
+    }
+}
+
+impl TokenSettings {
+    fn check(&self) -> Result<(), Error> {
+        if !(1..=SESSIONS_MAX).contains(&self.sessions) {
+            let why = format!("give a number from 1 to {SESSIONS_MAX}");
+            return Err(Error::setting("pkcs11.sessions", why));
+        }
+        if self.limit.is_zero() || self.limit > OPERATION_MAX {
+            let why = "give a time above 0, at most a minute (60)";
+            return Err(Error::setting("pkcs11.limit", why));
         }
         Ok(())
     }

@@ -1,30 +1,22 @@
 //! The private keys.
 
 use core::fmt;
-use std::fs::File;
-use std::io::{ErrorKind, Read as _};
 use std::path::Path;
 use std::sync::Arc;
 
-use openssl::bn::BigNumContext;
-use openssl::ec::PointConversionForm;
 use openssl::nid::Nid;
 use openssl::pkey::{Id, PKey};
-use tollgate_curves::p256::{self, SecretKey};
+use tollgate_curves::p256::SecretKey;
 use tollgate_keyless::{Ski, Stub};
 use tollgate_rsa::PrivateKey;
 use zeroize::Zeroizing;
 
-use crate::config::KeySettings;
 use crate::error::Error;
+use crate::public_half::{Public, public};
+use crate::secret_file::read;
+use crate::token::TokenKey;
 
-/// The longest file of a key or certificate, in bytes.
-const FILE_BYTES_MAX: usize = 1 << 20;
-
-/// The shortest modulus of a stub, in bits; private keys have [`PrivateKey::is_insecure`].
-const RSA_BITS_MIN: usize = 2048;
-
-/// A key of the signer, or of upstream signers.
+/// A key of the signer, of upstream signers, or in a token.
 pub(crate) struct Key {
     pub(crate) name: String,
     pub(crate) ski: Ski,
@@ -37,18 +29,14 @@ pub(crate) struct Key {
 pub(crate) enum Half {
     /// The signer has the key.
     Here(Secret),
+    /// A token has it.
+    Token(Box<TokenKey>),
     /// Upstream signers have it. The public half checks their results; the private one is there only if
     /// the signer may do what they do not.
     Upstream { public: Public, fallback: Option<Secret> },
 }
 
-/// The public half of a key.
-pub(crate) enum Public {
-    P256(p256::PublicKey),
-    Rsa(Box<tollgate_rsa::PublicKey>),
-}
-
-/// The private half of a key.
+/// The private half of a key that the signer has.
 pub(crate) enum Secret {
     P256(Arc<SecretKey>),
     Rsa(Arc<PrivateKey>),
@@ -65,53 +53,70 @@ impl fmt::Debug for Key {
 }
 
 impl Key {
-    /// Reads the file of a key or of a stub.
-    pub(crate) fn load(settings: &KeySettings) -> Result<Self, Error> {
-        let pem = read(&settings.file)?;
-        let stub = Stub::from_pem(&pem).map_err(|why| Error::file(&settings.file, why))?;
-        let (ski, half) = match (stub, &settings.fallback) {
-            (None, None) => {
-                let (ski, secret) = private(&settings.file, &pem)?;
-                (ski, Half::Here(secret))
-            }
-            (None, Some(_)) => {
-                let why = "it is the private key itself, so `fallback` has no use: leave that out, or \
-                           give the stub of a key of upstream signers";
-                return Err(Error::file(&settings.file, why));
-            }
-            (Some(stub), fallback) => {
-                let fallback = fallback.as_ref().map(|file| {
-                    let (ski, secret) = private(file, &read(file)?)?;
-                    let why = "it is another key than that of the stub: give the same";
-                    (ski == stub.ski()).then_some(secret).ok_or_else(|| Error::file(file, why))
-                });
-                let (public, fallback) = (public(&settings.file, &stub)?, fallback.transpose()?);
-                (stub.ski(), Half::Upstream { public, fallback })
-            }
+    pub(crate) fn is_rsa(&self) -> bool {
+        let public = match &self.half {
+            Half::Here(secret) => return matches!(secret, Secret::Rsa(_)),
+            Half::Token(key) => &key.public,
+            Half::Upstream { public, .. } => public,
         };
-        Ok(Self { name: settings.name.clone(), ski, half, raw: settings.raw })
-    }
-
-    pub(crate) const fn is_rsa(&self) -> bool {
-        matches!(
-            self.half,
-            Half::Here(Secret::Rsa(_)) | Half::Upstream { public: Public::Rsa(_), .. }
-        )
+        matches!(public, Public::Rsa(_))
     }
 
     /// Returns the private half, if the signer has it.
     pub(crate) const fn secret(&self) -> Option<&Secret> {
         match &self.half {
             Half::Here(secret) => Some(secret),
+            Half::Token(_) => None,
             Half::Upstream { fallback, .. } => fallback.as_ref(),
         }
+    }
+
+    /// Returns whether upstream signers or a token have the key.
+    pub(crate) const fn is_elsewhere(&self) -> bool {
+        matches!(self.half, Half::Token(_) | Half::Upstream { .. })
     }
 
     /// Returns the public half of a key that upstream signers have.
     pub(crate) const fn upstream(&self) -> Option<&Public> {
         match &self.half {
-            Half::Here(_) => None,
+            Half::Here(_) | Half::Token(_) => None,
             Half::Upstream { public, .. } => Some(public),
+        }
+    }
+
+    /// Returns a key in a token.
+    pub(crate) const fn in_token(&self) -> Option<&TokenKey> {
+        match &self.half {
+            Half::Token(key) => Some(key),
+            Half::Here(_) | Half::Upstream { .. } => None,
+        }
+    }
+}
+
+impl Half {
+    /// Reads the file of a key or of a stub.
+    pub(crate) fn load(file: &Path, fallback: Option<&Path>) -> Result<(Ski, Self), Error> {
+        let pem = read(file)?;
+        let stub = Stub::from_pem(&pem).map_err(|why| Error::file(file, why))?;
+        match (stub, fallback) {
+            (None, None) => {
+                let (ski, secret) = private(file, &pem)?;
+                Ok((ski, Self::Here(secret)))
+            }
+            (None, Some(_)) => {
+                let why = "it is the private key itself, so `fallback` has no use: leave that out, or \
+                           give the stub of a key of upstream signers";
+                Err(Error::file(file, why))
+            }
+            (Some(stub), fallback) => {
+                let fallback = fallback.map(|file| {
+                    let (ski, secret) = private(file, &read(file)?)?;
+                    let why = "it is another key than that of the stub: give the same";
+                    (ski == stub.ski()).then_some(secret).ok_or_else(|| Error::file(file, why))
+                });
+                let public = public(stub.spki(), unusable(file))?;
+                Ok((stub.ski(), Self::Upstream { public, fallback: fallback.transpose()? }))
+            }
         }
     }
 }
@@ -151,54 +156,4 @@ fn private(path: &Path, pem: &[u8]) -> Result<(Ski, Secret), Error> {
         _ => return Err(refuse(&"it is of another type")),
     };
     Ok((ski, secret))
-}
-
-/// Reads the public key of a stub.
-fn public(path: &Path, stub: &Stub) -> Result<Public, Error> {
-    let refuse = unusable(path);
-    let key = PKey::public_key_from_der(stub.spki()).map_err(|why| refuse(&why))?;
-    match key.id() {
-        Id::RSA => {
-            let key = tollgate_rsa::PublicKey::from_der(stub.spki()).map_err(|why| refuse(&why))?;
-            if key.bits() < RSA_BITS_MIN {
-                return Err(refuse(&"it has less than 2048 bits"));
-            }
-            Ok(Public::Rsa(Box::new(key)))
-        }
-        Id::EC => {
-            let key = key.ec_key().map_err(|why| refuse(&why))?;
-            if key.group().curve_name() != Some(Nid::X9_62_PRIME256V1) {
-                return Err(refuse(&"its curve is not P-256"));
-            }
-            let form = PointConversionForm::UNCOMPRESSED;
-            let point = BigNumContext::new()
-                .and_then(|mut context| key.public_key().to_bytes(key.group(), form, &mut context))
-                .map_err(|why| refuse(&why))?;
-            let key = p256::PublicKey::from_bytes(&point).map_err(|why| refuse(&why))?;
-            Ok(Public::P256(key))
-        }
-        _ => Err(refuse(&"it is of another type")),
-    }
-}
-
-/// Reads a file that may hold a secret.
-pub(crate) fn read(path: &Path) -> Result<Zeroizing<Vec<u8>>, Error> {
-    let failed = |why: std::io::Error| {
-        let remedy = match why.kind() {
-            ErrorKind::NotFound => ": check the path",
-            ErrorKind::PermissionDenied => ": let the user of the signer read it",
-            _ => "",
-        };
-        Error::file(path, format!("{why}{remedy}"))
-    };
-    let file = File::open(path).map_err(failed)?;
-    // Allocated at full size: growing would leave copies of a key in memory.
-    let len = file.metadata().map_err(failed)?.len();
-    let len = usize::try_from(len).unwrap_or(usize::MAX).min(FILE_BYTES_MAX);
-    let mut bytes = Zeroizing::new(Vec::with_capacity(len + 1));
-    file.take(len as u64 + 1).read_to_end(&mut bytes).map_err(failed)?;
-    if bytes.len() > FILE_BYTES_MAX {
-        return Err(Error::file(path, "longer than 1 MiB: give a file in PEM"));
-    }
-    Ok(bytes)
 }

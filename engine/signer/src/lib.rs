@@ -10,6 +10,8 @@
 //! * A GPU can run large batches of RSA operations ([`UnitKind::Gpu`]).
 //! * Keys may be those of upstream signers ([`RelaySettings`]): the signer sends operations on over
 //!   TLS 1.3, asks a second signer if the first one is slow, and checks each signature.
+//! * Keys may be in tokens with a PKCS#11 module ([`TokenSettings`]). Their operations run there, on
+//!   threads of their own, and each signature is checked.
 //! * Every operation is in the audit log before its result leaves.
 //! * Every wait and every queue is bounded; [`Limits`] sets the bounds that concern clients.
 //!
@@ -35,21 +37,25 @@ mod listener;
 mod metrics;
 mod outgoing;
 mod policy;
+mod public_half;
 mod relay;
 mod say;
+mod secret_file;
 mod settings;
 mod shared;
 mod shares;
 mod signer;
 mod stream;
 mod tls;
+mod token;
 mod worker;
 
 pub use config::{
-    Allowed, ClientSettings, Config, KeySettings, Limits, RelaySettings, TlsSettings, UnitKind,
-    UpstreamSettings,
+    Allowed, ClientSettings, Config, KeySettings, KeySource, Limits, RelaySettings, TlsSettings,
+    TokenSettings, UnitKind, UpstreamSettings,
 };
 pub use counters::{Counts, UpstreamCounts};
 pub use error::Error;
 pub use gpu::GpuCounts;
 pub use signer::{Report, Running, Signer};
+pub use token::KeyUri;

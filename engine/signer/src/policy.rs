@@ -8,12 +8,13 @@ use std::sync::Arc;
 use tollgate_keyless::{ErrorCode, Operation, Ski};
 
 use crate::account::{Account, RELAYED_MAX};
-use crate::config::{Allowed, ClientSettings, Config, Limits};
+use crate::config::{Allowed, ClientSettings, Config, KeySettings, KeySource, Limits};
 use crate::error::Error;
 use crate::identity::Identity;
-use crate::keys::Key;
+use crate::keys::{Half, Key};
 use crate::relay::Plan;
 use crate::tls::Tls;
+use crate::token::{Token, TokenKey};
 
 /// The keys, the clients, and what each client may do.
 pub(crate) struct Policy {
@@ -23,6 +24,7 @@ pub(crate) struct Policy {
     pub(crate) limits: Limits,
     pub(crate) tls: Option<Tls>,
     pub(crate) relay: Option<Arc<Plan>>,
+    tokens: Vec<Arc<Token>>,
 }
 
 pub(crate) struct Client {
@@ -44,11 +46,13 @@ impl Policy {
     pub(crate) fn load(config: &Config, old: Option<&Self>) -> Result<Self, Error> {
         let mut keys: HashMap<&str, Arc<Key>> = HashMap::new();
         let mut names = HashMap::new();
+        let mut tokens = old.map_or_else(Vec::new, |old| old.tokens.clone());
         for settings in &config.keys {
-            let key = Arc::new(Key::load(settings)?);
+            let key = Arc::new(load(settings, config, &mut tokens)?);
             if let Some(other) = names.insert(key.ski, &settings.name) {
-                let why = format!("{other:?} is the same key: leave one out");
-                return Err(Error::file(&settings.file, why));
+                let why =
+                    format!("{other:?} is the same key as {:?}: leave one out", settings.name);
+                return Err(Error::setting("key.name", why));
             }
             if keys.insert(&settings.name, key).is_some() {
                 let why = format!("two keys are called {:?}: rename one", settings.name);
@@ -62,17 +66,22 @@ impl Policy {
             limits: config.limits,
             tls: config.tls.as_ref().map(Tls::server).transpose()?,
             relay: None,
+            tokens: Vec::new(),
         };
         let old_plan = old.and_then(|old| old.relay.as_ref());
         let plan = config.relay.as_ref().map(|settings| Plan::load(settings, old_plan));
         policy.relay = plan.transpose()?;
-        if let Some(stub) =
-            config.keys.iter().find(|it| keys[it.name.as_str()].upstream().is_some())
-            && policy.relay.is_none()
-        {
-            let why = "it is a stub: add [relay] and [[upstream]], or give the private key";
-            return Err(Error::file(&stub.file, why));
+        for settings in &config.keys {
+            if let KeySource::File { file, .. } = &settings.source
+                && keys[settings.name.as_str()].upstream().is_some()
+                && policy.relay.is_none()
+            {
+                let why = "it is a stub: add [relay] and [[upstream]], or give the private key";
+                return Err(Error::file(file, why));
+            }
         }
+        let of_key = |key: &Arc<Key>| key.in_token().map(|key| Arc::clone(&key.token));
+        policy.tokens = keys.values().filter_map(of_key).collect();
         for settings in &config.clients {
             policy.add(settings, config, &keys, old)?;
         }
@@ -187,6 +196,27 @@ impl Policy {
         };
         self.clients.get(at)
     }
+}
+
+/// Reads a key from its file, or finds it in its token. The token is one of these, or becomes one.
+fn load(
+    settings: &KeySettings,
+    config: &Config,
+    tokens: &mut Vec<Arc<Token>>,
+) -> Result<Key, Error> {
+    let (ski, half) = match (&settings.source, &config.tokens) {
+        (KeySource::File { file, fallback }, _) => Half::load(file, fallback.as_deref())?,
+        (KeySource::Token(uri), Some(module)) => {
+            let token = Token::load(module, &uri.token, tokens)?;
+            tokens.push(Arc::clone(&token));
+            let clients = config.clients.iter().filter(|it| it.keys.contains(&settings.name));
+            let uses = clients.flat_map(|client| client.allow.iter().copied()).collect();
+            let key = TokenKey::load(&token, uri, uses)?;
+            (key.ski, Half::Token(Box::new(key)))
+        }
+        (KeySource::Token(_), None) => return Err(Error::setting("key.pkcs11", "no [pkcs11]")),
+    };
+    Ok(Key { name: settings.name.clone(), ski, half, raw: settings.raw })
 }
 
 impl Client {

@@ -1,4 +1,5 @@
-//! Operations with keys of upstream signers: a worker sends them on, and takes the first right answer.
+//! Operations with keys that are elsewhere: a worker sends them to upstream signers, and takes the first
+//! right answer, or gives them to a token.
 //!
 //! An operation goes to the first signer that is there. If its answer takes longer than usual, a second
 //! signer is asked too. If a connection ends, the next signer gets its operations. A refusal is final
@@ -7,6 +8,7 @@
 mod checking;
 mod failure;
 mod hedging;
+mod in_token;
 mod plan;
 mod upstream;
 
@@ -15,20 +17,22 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Instant;
 
-use mio::{Registry, Token};
+use mio::{Registry, Token, Waker};
 use tollgate_keyless::{ErrorCode, Message, Operation, Ski};
 use zeroize::Zeroizing;
 
-use self::checking::{Checker, Claim, suits};
+pub(crate) use self::checking::{Checker, Claim, suits};
 use self::failure::Failure;
 use self::hedging::Hedging;
+use self::in_token::Inbox;
 pub(crate) use self::plan::Plan;
 use self::upstream::{News, PING_ID, Upstream};
 use crate::account::Relayed;
 use crate::keys::Key;
 use crate::shared::Shared;
+use crate::token::Trouble;
 
-/// The operations of a worker that upstream signers have, and its connections to them.
+/// The operations of a worker that upstream signers or tokens have, and its connections to the signers.
 pub(crate) struct Relay {
     shared: Arc<Shared>,
     plan: Option<Arc<Plan>>,
@@ -44,6 +48,8 @@ pub(crate) struct Relay {
     ended: Vec<Ended>,
     last_id: u32,
     checker: Checker,
+    /// The results of tokens.
+    inbox: Arc<Inbox>,
 }
 
 /// The token of the connection to the first signer; the next one has the token before it, and so on.
@@ -81,6 +87,28 @@ struct Exchange {
 const REQUESTS_MAX: u8 = 4;
 
 impl Exchange {
+    fn new(
+        origin: Origin,
+        (key, operation, input): (&Arc<Key>, Operation, &[u8]),
+        (deadline, due): (Instant, Instant),
+        relayed: Relayed,
+    ) -> Self {
+        Self {
+            origin,
+            operation,
+            key: Arc::clone(key),
+            input: input.to_vec(),
+            deadline,
+            due,
+            asked: 0,
+            open: 0,
+            requests: 0,
+            hedge: None,
+            refusal: None,
+            _relayed: relayed,
+        }
+    }
+
     fn claim<'a>(&'a self, result: &'a [u8]) -> Option<Claim<'a>> {
         let key = self.key.upstream()?;
         Some(Claim { key, operation: self.operation, input: &self.input, result })
@@ -98,14 +126,14 @@ pub(crate) struct Ended {
 
 /// The end of an operation.
 pub(crate) enum End {
-    /// A signer has decided.
-    Answer { signer: String, result: Result<Zeroizing<Vec<u8>>, ErrorCode> },
-    /// No signer did it.
+    /// A signer has decided, or a token.
+    Answer { signer: Option<String>, result: Result<Zeroizing<Vec<u8>>, ErrorCode> },
+    /// No signer did it, or the token did not in time.
     Absent,
 }
 
 impl Relay {
-    pub(crate) fn new(shared: Arc<Shared>) -> Result<Self, tollgate_rsa::Error> {
+    pub(crate) fn new(shared: Arc<Shared>, waker: Arc<Waker>) -> Result<Self, tollgate_rsa::Error> {
         let checker = Checker::new()?;
         Ok(Self {
             shared,
@@ -119,6 +147,7 @@ impl Relay {
             ended: Vec::new(),
             last_id: PING_ID,
             checker,
+            inbox: Inbox::new(waker),
         })
     }
 
@@ -138,19 +167,29 @@ impl Relay {
         self.upstreams = plan.map_or_else(Vec::new, connect);
         self.hedging = plan.map(|plan| Hedging::new(&plan.settings));
         self.plan = plan.map(Arc::clone);
-        for exchange in self.exchanges.values_mut() {
-            (exchange.asked, exchange.open, exchange.hedge) = (0, 0, None);
-        }
-        self.unplaced = self.exchanges.keys().copied().collect();
+        let sent = self.exchanges.iter_mut().filter(|(_, it)| it.key.upstream().is_some());
+        self.unplaced = sent
+            .map(|(id, exchange)| {
+                (exchange.asked, exchange.open, exchange.hedge) = (0, 0, None);
+                *id
+            })
+            .collect();
     }
 
-    /// Takes an operation with a key of upstream signers.
+    /// Takes an operation with a key of upstream signers, or in a token.
     pub(crate) fn submit(
         &mut self,
         origin: Origin,
         (key, operation, input): (&Arc<Key>, Operation, &[u8]),
         relayed: Relayed,
     ) -> Result<(), ErrorCode> {
+        if let Some(in_token) = key.in_token() {
+            let deadline = self.give_to_token((key, in_token), operation, input)?;
+            let exchange =
+                Exchange::new(origin, (key, operation, input), (deadline, deadline), relayed);
+            self.add(self.last_id, exchange);
+            return Ok(());
+        }
         if !key.upstream().is_some_and(|public| suits(public, operation, input)) {
             return Err(ErrorCode::Crypto);
         }
@@ -162,24 +201,15 @@ impl Relay {
         let deadline = now + plan.settings.limit;
         let due = deadline.min(now + hedging.delay());
         let id = self.next_id();
-        let exchange = Exchange {
-            origin,
-            operation,
-            key: Arc::clone(key),
-            input: input.to_vec(),
-            deadline,
-            due,
-            asked: 0,
-            open: 0,
-            requests: 0,
-            hedge: None,
-            refusal: None,
-            _relayed: relayed,
-        };
-        self.times.insert((due, id));
-        self.exchanges.insert(id, exchange);
+        let exchange = Exchange::new(origin, (key, operation, input), (deadline, due), relayed);
+        self.add(id, exchange);
         self.place(id, now);
         Ok(())
+    }
+
+    fn add(&mut self, id: u32, exchange: Exchange) {
+        self.times.insert((exchange.due, id));
+        self.exchanges.insert(id, exchange);
     }
 
     /// Returns a number that no answer can have.
@@ -244,7 +274,7 @@ impl Relay {
         else {
             return;
         };
-        let refused = |(signer, why)| End::Answer { signer, result: Err(why) };
+        let refused = |(signer, why)| End::Answer { signer: Some(signer), result: Err(why) };
         let end = exchange.refusal.take().map_or(End::Absent, refused);
         self.end(id, end);
     }
@@ -293,6 +323,7 @@ impl Relay {
             news.drain(..).for_each(|it| self.take(number, it));
         }
         self.check();
+        self.take_results();
         let now = Instant::now();
         for id in core::mem::take(&mut self.unplaced) {
             self.place(id, now);
@@ -372,7 +403,7 @@ impl Relay {
                 if exchange.hedge == Some(number) {
                     self.shared.counters.relay.hedges_won.fetch_add(1, Ordering::Relaxed);
                 }
-                let signer = status.name().to_owned();
+                let signer = Some(status.name().to_owned());
                 self.end(id, End::Answer { signer, result: Ok(result) });
             } else {
                 status.wrong.fetch_add(1, Ordering::Relaxed);
@@ -407,6 +438,11 @@ impl Relay {
     fn expire(&mut self, id: u32, now: Instant) {
         let Some(exchange) = self.exchanges.get_mut(&id) else { return };
         if exchange.deadline <= now {
+            if let Some(key) = exchange.key.in_token()
+                && let Some(line) = key.report(Some(&Trouble::Late))
+            {
+                (self.shared.say)(&line);
+            }
             let open = core::mem::take(&mut exchange.open);
             for (number, upstream) in self.upstreams.iter().enumerate() {
                 let is_lost = open & bit(number) != 0;

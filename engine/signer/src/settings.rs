@@ -12,10 +12,11 @@ use tollgate_server::settings::{Named, Seconds, read};
 use tollgate_server::{Listen, UnknownName};
 
 use crate::config::{
-    Allowed, ClientSettings, Config, KeySettings, Limits, RelaySettings, TlsSettings, UnitKind,
-    UpstreamSettings,
+    Allowed, ClientSettings, Config, KeySettings, KeySource, Limits, RelaySettings, TlsSettings,
+    TokenSettings, UnitKind, UpstreamSettings,
 };
 use crate::error::Error;
+use crate::token::KeyUri;
 
 impl Config {
     /// Reads the settings from a TOML file. Paths in it start from the file's folder.
@@ -33,13 +34,12 @@ impl Config {
         }
         let folder = path.parent().unwrap_or(Path::new(""));
         let config = file.settings.into_config(folder);
-        config.check().map_err(|error| match error {
+        config.and_then(|config| config.check().map(|()| config)).map_err(|error| match error {
             Error::Setting { setting, why } => {
                 file.text.refuse(&setting, format!("`{setting}`: {why}")).into()
             }
             error => error,
-        })?;
-        Ok(config)
+        })
     }
 }
 
@@ -58,6 +58,7 @@ struct Site {
     relay: Option<SiteRelay>,
     #[serde(default)]
     upstream: Vec<SiteUpstream>,
+    pkcs11: Option<SiteTokens>,
     #[serde(default)]
     key: Vec<SiteKey>,
     #[serde(default)]
@@ -97,10 +98,20 @@ struct SiteUpstream {
 #[serde(deny_unknown_fields)]
 struct SiteKey {
     name: String,
-    file: PathBuf,
+    file: Option<PathBuf>,
     fallback: Option<PathBuf>,
+    pkcs11: Option<Named<KeyUri>>,
     #[serde(default)]
     raw: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SiteTokens {
+    module: PathBuf,
+    pin_file: Option<PathBuf>,
+    sessions: Option<usize>,
+    limit: Option<Seconds>,
 }
 
 #[derive(Deserialize)]
@@ -155,13 +166,8 @@ impl FromStr for UnitKind {
 }
 
 impl Site {
-    fn into_config(self, folder: &Path) -> Config {
-        let keys = self.key.into_iter().map(|SiteKey { name, file, fallback, raw }| KeySettings {
-            name,
-            file: folder.join(file),
-            fallback: fallback.map(|file| folder.join(file)),
-            raw,
-        });
+    fn into_config(self, folder: &Path) -> Result<Config, Error> {
+        let keys = self.key.into_iter().map(|key| key.into_settings(folder));
         let allow = |allow: Option<Vec<Named<Allowed>>>| match allow {
             Some(allow) => allow.into_iter().map(|Named(it)| it).collect(),
             None => BTreeSet::from([Allowed::Sign]),
@@ -174,19 +180,47 @@ impl Site {
             allow: allow(client.allow),
             rate: client.rate,
         });
-        Config {
+        Ok(Config {
             unix: self.unix.map(|path| folder.join(path)),
             unix_mode: self.unix_mode.map_or(0o660, |Named(Mode(mode))| mode),
             tls: self.tls.map(|tls| tls.into_settings(folder)),
             relay: self.relay.map(|relay| relay.into_settings(folder, self.upstream)),
+            tokens: self.pkcs11.map(|tokens| tokens.into_settings(folder)),
             audit_log: self.audit_log.map(|path| folder.join(path)),
             metrics: self.metrics.map(|Named(listen)| listen),
             workers: self.workers.unwrap_or_else(cores),
             unit: self.unit.map_or(UnitKind::Lanes, |Named(unit)| unit),
             seccomp: self.seccomp.unwrap_or(true),
-            keys: keys.collect(),
+            keys: keys.collect::<Result<_, _>>()?,
             clients: clients.collect(),
             limits: self.limits.map_or(Limits::default(), SiteLimits::into_limits),
+        })
+    }
+}
+
+impl SiteKey {
+    fn into_settings(self, folder: &Path) -> Result<KeySettings, Error> {
+        let Self { name, file, fallback, pkcs11, raw } = self;
+        let fallback = fallback.map(|file| folder.join(file));
+        let source = match (file, pkcs11, fallback) {
+            (Some(file), None, fallback) => KeySource::File { file: folder.join(file), fallback },
+            (None, Some(Named(uri)), None) => KeySource::Token(uri),
+            _ => {
+                let why = "give each key `file`, or `pkcs11` without `fallback`";
+                return Err(Error::setting("key.name", format!("{name:?}: {why}")));
+            }
+        };
+        Ok(KeySettings { name, source, raw })
+    }
+}
+
+impl SiteTokens {
+    fn into_settings(self, folder: &Path) -> TokenSettings {
+        TokenSettings {
+            module: folder.join(self.module),
+            pin_file: self.pin_file.map(|file| folder.join(file)),
+            sessions: self.sessions.unwrap_or(4),
+            limit: self.limit.map_or(Duration::from_millis(500), |Seconds(time)| time),
         }
     }
 }

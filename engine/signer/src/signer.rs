@@ -127,7 +127,7 @@ pub struct Running {
     address: Option<SocketAddr>,
     local: Option<LocalSocket>,
     workers: Vec<JoinHandle<usize>>,
-    wakers: Vec<Waker>,
+    wakers: Vec<Arc<Waker>>,
     metrics: Option<MetricsPage>,
 }
 

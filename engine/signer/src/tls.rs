@@ -20,7 +20,7 @@ use zeroize::Zeroizing;
 use crate::config::{RelaySettings, TlsSettings};
 use crate::error::Error;
 use crate::identity::Identity;
-use crate::keys::read;
+use crate::secret_file::read;
 
 /// The context of new connections, those that are accepted or those to upstream signers.
 pub(crate) struct Tls {

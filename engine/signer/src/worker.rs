@@ -89,9 +89,9 @@ impl Worker {
         number: usize,
         mut listeners: Listeners,
         shared: Arc<Shared>,
-    ) -> io::Result<(Self, Waker)> {
+    ) -> io::Result<(Self, Arc<Waker>)> {
         let poll = Poll::new()?;
-        let waker = Waker::new(poll.registry(), WAKE)?;
+        let waker = Arc::new(Waker::new(poll.registry(), WAKE)?);
         if let Some(listener) = &mut listeners.unix {
             poll.registry().register(listener, UNIX, Interest::READABLE)?;
         }
@@ -100,7 +100,8 @@ impl Worker {
         }
         let (generation, policy) = shared.policy();
         let shares = Shares::new(shared.engine.turn_max);
-        let mut relay = Relay::new(Arc::clone(&shared)).map_err(io::Error::other)?;
+        let mut relay =
+            Relay::new(Arc::clone(&shared), Arc::clone(&waker)).map_err(io::Error::other)?;
         relay.follow(policy.relay.as_ref());
         let worker = Self {
             number,
@@ -254,7 +255,7 @@ impl Worker {
             let allowed = allowed.and_then(|client| Ok((client, client.key(ski, operation)?)));
             let (signer, work) = match (end, allowed) {
                 (_, Err(why)) => (None, Work::Done(Err(why))),
-                (End::Answer { signer, result }, Ok(_)) => (Some(signer), Work::Done(result)),
+                (End::Answer { signer, result }, Ok(_)) => (signer, Work::Done(result)),
                 (End::Absent, Ok((client, key))) => self.fall_back(client, operation, key, &input),
             };
             self.pending.push(Pending { origin, operation, ski, work, signer });
@@ -369,7 +370,7 @@ impl Worker {
                     let allowed = client.check_rate(now).and_then(|()| client.key(ski, operation));
                     let origin = Origin { connection: key, id };
                     let work = allowed.and_then(|its| {
-                        if its.upstream().is_some() {
+                        if its.is_elsewhere() {
                             let relayed = client.account.relay();
                             self.relay.submit(origin, (its, operation, payload), relayed)?;
                             return Ok(None);

@@ -6,7 +6,7 @@ use tollgate_rsa::{Pss, VerifyRequest, Workspace, verify_batch};
 
 use zeroize::Zeroizing;
 
-use crate::keys::Public;
+use crate::public_half::Public;
 
 /// Checks results.
 pub(crate) struct Checker {

@@ -1,10 +1,11 @@
 //! A signer with clients of each kind: honest ones, others, and those that break the protocol.
-#![allow(clippy::unwrap_used, reason = "tests")]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
 
 mod frames;
 mod gpu;
 mod operations;
 mod permissions;
+mod pkcs11;
 mod rates;
 mod relay;
 mod relay_faults;
@@ -13,3 +14,4 @@ mod rig;
 mod running;
 mod starting;
 mod tls;
+mod token_rig;
