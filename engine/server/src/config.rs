@@ -94,6 +94,9 @@ pub struct Config {
     pub ticket_keys: Option<PathBuf>,
     /// The folder whose files are served, if any.
     pub root: Option<PathBuf>,
+    /// The kernel encrypts records (kTLS), and sends the files of [`root`](Self::root) without
+    /// copying them to this process. If the kernel lacks the suite of a connection, OpenSSL encrypts.
+    pub kernel_tls: bool,
     /// Passes all requests on to back ends, instead of answering them.
     pub proxy: Option<Proxy>,
     /// The access log to append to, if any.
@@ -140,6 +143,7 @@ impl Default for Config {
             sessions: Sessions::default(),
             ticket_keys: None,
             root: None,
+            kernel_tls: false,
             proxy: None,
             access_log: None,
             log_format: LogFormat::Json,
@@ -230,6 +234,9 @@ impl Config {
         }
         if self.sessions.redis.is_some() && self.ticket_keys.is_none() {
             return Err(Misuse::RedisWithoutKeys);
+        }
+        if self.kernel_tls && self.root.is_none() {
+            return Err(Misuse::KernelTlsWithoutRoot);
         }
         if let Some(proxy) = &self.proxy {
             if self.root.is_some() {

@@ -27,6 +27,7 @@ const CALLS: &[i64] = &[
     libc::SYS_getsockopt,
     libc::SYS_recvfrom,
     libc::SYS_recvmsg,
+    libc::SYS_sendfile,
     libc::SYS_sendmsg,
     libc::SYS_sendto,
     libc::SYS_setsockopt,

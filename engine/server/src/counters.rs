@@ -42,6 +42,8 @@ pub struct Counters {
     pub responses: [u64; 5],
     /// Number of connections with HTTP/2.
     pub http2_connections: u64,
+    /// Number of connections whose records the kernel encrypts.
+    pub kernel_tls_connections: u64,
     /// Number of bytes of bodies sent, before encryption.
     pub body_bytes: u64,
     /// Number of connections that ended after a handshake, by reason.
@@ -174,6 +176,7 @@ pub(crate) struct Tally {
     pub(crate) requests_cut: Count,
     pub(crate) responses: [Count; 5],
     pub(crate) http2_connections: Count,
+    pub(crate) kernel_tls_connections: Count,
     pub(crate) body_bytes: Count,
     pub(crate) ends: [Count; End::ALL.len()],
     pub(crate) descriptor_pauses: Count,
@@ -248,6 +251,7 @@ pub(crate) fn sum(tallies: &[Tally]) -> Counters {
         responses: [0, 1, 2, 3, 4]
             .map(|class| tallies.iter().map(|tally| tally.responses[class].read()).sum()),
         http2_connections: total(|tally| &tally.http2_connections),
+        kernel_tls_connections: total(|tally| &tally.kernel_tls_connections),
         body_bytes: total(|tally| &tally.body_bytes),
         ends: End::ALL.iter().map(|why| (*why, ended(*why as usize))).collect(),
         descriptor_pauses: total(|tally| &tally.descriptor_pauses),

@@ -209,6 +209,9 @@ fn context(
         .map_err(Unavailable::openssl("setting the prime field of DHE"))?;
     resumption(&mut context, library.context(), config, store)
         .map_err(Unavailable::openssl("setting up the resumption of sessions"))?;
+    if config.kernel_tls {
+        ffi::let_kernel_encrypt(&mut context);
+    }
     let_pause(&mut context, config.engine, handshakes)
         .map_err(Unavailable::openssl("setting up pauses of handshakes"))?;
     if let Some(roots) = &config.client_roots {

@@ -41,6 +41,8 @@ pub enum Misuse {
     Backends(usize),
     /// The target of health checks is not a path.
     HealthTarget(String),
+    /// The kernel would encrypt, but there are no files to send.
+    KernelTlsWithoutRoot,
     /// A time limit of more than a day.
     LongLimit(&'static str),
     /// No certificate.
@@ -203,6 +205,7 @@ impl Misuse {
         match self {
             Self::Backends(_) => "proxy.backends",
             Self::HealthTarget(_) => "proxy.health.target",
+            Self::KernelTlsWithoutRoot => "kernel_tls",
             Self::LongLimit(name) | Self::ZeroLimit(name) if name.contains('.') => name,
             Self::LongLimit(name) | Self::ZeroLimit(name) => return format!("limits.{name}"),
             Self::NoCertificate => "certificate",
@@ -282,6 +285,9 @@ impl fmt::Display for Misuse {
             Self::Backends(count) => {
                 write!(f, "{count} back ends: give a number from 1 to {BACKENDS_MAX}")
             }
+            Self::KernelTlsWithoutRoot => f.write_str(
+                "kernel TLS sends files faster, but there are none: set `root`, or leave `kernel_tls` out",
+            ),
             Self::HealthTarget(target) => {
                 write!(f, "the target of health checks is {target:?}: give a path such as /health")
             }

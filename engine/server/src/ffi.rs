@@ -5,9 +5,7 @@
 use core::ffi::{CStr, c_char, c_int, c_long, c_uchar, c_uint, c_void};
 use core::ptr;
 use std::io;
-#[cfg(test)]
-use std::os::fd::AsRawFd as _;
-use std::os::fd::{BorrowedFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd as _, BorrowedFd, OwnedFd, RawFd};
 
 use foreign_types::{ForeignType, ForeignTypeRef};
 use openssl::error::ErrorStack;
@@ -15,7 +13,7 @@ use openssl::lib_ctx::LibCtxRef;
 use openssl::pkey::{Id, PKey, Private};
 use openssl::pkey_ctx::PkeyCtx;
 use openssl::provider::ProviderRef;
-use openssl::ssl::{SslContextBuilder, SslMethod, SslRef};
+use openssl::ssl::{SslContextBuilder, SslMethod, SslOptions, SslRef};
 use openssl_sys as sys;
 use tollgate_provider::InitFunction;
 
@@ -31,6 +29,13 @@ const SET_MODE: c_int = 33;
 const CLEAR_MODE: c_int = 78;
 /// `SSL_MODE_ASYNC` of `openssl/ssl.h`.
 const MODE_ASYNC: c_long = 0x100;
+
+/// `SSL_OP_ENABLE_KTLS` of `openssl/ssl.h`.
+const ENABLE_KTLS: SslOptions = SslOptions::from_bits_retain(1 << 3);
+/// `BIO_NOCLOSE` of `openssl/bio.h`.
+const NO_CLOSE: c_int = 0;
+/// `BIO_CTRL_GET_KTLS_SEND` of `openssl/bio.h`.
+const GET_KTLS_SEND: c_int = 73;
 
 /// `SSL_ERROR_WANT_ASYNC` of `openssl/ssl.h`.
 const WANT_ASYNC: c_int = 9;
@@ -52,6 +57,7 @@ unsafe extern "C" {
         callback: extern "C" fn(*mut sys::SSL, *mut c_void) -> c_int,
     ) -> c_int;
     fn SSL_certs_clear(ssl: *mut sys::SSL);
+    fn SSL_set0_wbio(ssl: *mut sys::SSL, bio: *mut sys::BIO);
     fn OSSL_PROVIDER_add_builtin(
         libctx: *mut sys::OSSL_LIB_CTX,
         name: *const c_char,
@@ -218,6 +224,32 @@ pub fn is_paused(error: &openssl::ssl::Error) -> bool {
 pub fn end_pauses(ssl: &SslRef) {
     // SAFETY: a valid connection; this control takes no pointer.
     unsafe { sys::SSL_ctrl(ssl.as_ptr(), CLEAR_MODE, MODE_ASYNC, ptr::null_mut()) };
+}
+
+/// Lets the kernel encrypt the records of connections that [`write_to`] a socket, where it has the
+/// negotiated suite. OpenSSL tries this at the end of the handshake, and encrypts itself if it fails.
+pub(crate) fn let_kernel_encrypt(context: &mut SslContextBuilder) {
+    context.set_options(ENABLE_KTLS);
+}
+
+/// Lets a connection write to this socket itself, instead of through its stream: OpenSSL gives the
+/// kernel keys only for sockets that it knows. Reads still go through the stream.
+///
+/// The socket must stay open as long as the connection exists.
+pub(crate) fn write_to(ssl: &SslRef, socket: BorrowedFd<'_>) -> Result<(), ErrorStack> {
+    // SAFETY: an open socket, which the BIO does not close.
+    let bio = non_null(unsafe { sys::BIO_new_socket(socket.as_raw_fd(), NO_CLOSE) })?;
+    // SAFETY: a valid connection, which owns the new BIO from now on and frees the old one.
+    unsafe { SSL_set0_wbio(ssl.as_ptr(), bio) };
+    Ok(())
+}
+
+/// Returns whether the kernel encrypts what is written to the connection's socket.
+pub(crate) fn kernel_encrypts(ssl: &SslRef) -> bool {
+    // SAFETY: a valid connection.
+    let bio = unsafe { sys::SSL_get_wbio(ssl.as_ptr()) };
+    // SAFETY: the connection has a BIO; this control takes no pointer. BIOs that do not know it return 0.
+    unsafe { sys::BIO_ctrl(bio, GET_KTLS_SEND, 0, ptr::null_mut()) == 1 }
 }
 
 /// Removes all certificates and keys of this connection, which has those of its context at first.

@@ -53,6 +53,9 @@ impl Collector for Snapshot {
         family.counters("responses", "Responses begun", "status", classes)?;
         let http2 = counters.http2_connections;
         family.counter("http2_connections", "Connections with HTTP/2", http2)?;
+        let kernel = counters.kernel_tls_connections;
+        let help = "Connections whose records the kernel encrypts";
+        family.counter("kernel_tls_connections", help, kernel)?;
         family.counter("body_bytes", "Bytes of bodies, before encryption", counters.body_bytes)?;
         let ends = counters.ends.iter().map(|(why, n)| (why.word(), *n));
         family.counters(

@@ -3,11 +3,12 @@
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::{fs, io};
 
 use crate::certificate::Credentials;
 use crate::config::Config;
 use crate::engine::{Acceptor, Handshakes};
-use crate::error::Error;
+use crate::error::{Error, Unavailable};
 use crate::http::Root;
 use crate::identities::Identities;
 use crate::notice::Notices;
@@ -30,6 +31,9 @@ impl Setup {
     /// Checks the configuration, and loads all that needs no socket.
     pub(crate) fn new(config: Config) -> Result<Self, Error> {
         config.check()?;
+        if config.kernel_tls {
+            kernel_has_tls().map_err(Unavailable::system("kernel TLS"))?;
+        }
         let identities = Arc::new(config.identities(None)?);
         let root = config.root.as_deref().map(Root::open).transpose()?;
         let tickets = Arc::new(Tickets::new(config.ticket_keys.as_deref())?);
@@ -70,6 +74,18 @@ impl Setup {
     pub(crate) fn store(&self, remote: Option<Remote>) -> Arc<Store> {
         Arc::new(Store::new(&self.tickets, &self.sessions, remote))
     }
+}
+
+/// The names of protocols that the kernel adds to a connection.
+const UPPER_LAYERS: &str = "/proc/sys/net/ipv4/tcp_available_ulp";
+
+/// Checks that the kernel can encrypt records.
+fn kernel_has_tls() -> io::Result<()> {
+    if fs::read_to_string(UPPER_LAYERS)?.split_whitespace().any(|name| name == "tls") {
+        return Ok(());
+    }
+    let why = "load its module with `modprobe tls`, or leave `kernel_tls` out";
+    Err(io::Error::new(io::ErrorKind::Unsupported, why))
 }
 
 /// The certificates that workers use, and their replacement while the server runs.

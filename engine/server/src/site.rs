@@ -52,6 +52,8 @@ struct Site {
     engine: Option<Named<Engine>>,
     groups: Option<Vec<Named<Group>>>,
     http2: Option<bool>,
+    #[serde(default)]
+    kernel_tls: bool,
     limits: Option<SiteLimits>,
     log_format: Option<Named<LogFormat>>,
     metrics: Option<Named<Listen>>,
@@ -177,6 +179,7 @@ impl Site {
             sessions: self.sessions.map_or(base.sessions, |it| it.into_sessions(folder)),
             ticket_keys: self.ticket_keys.map(|path| folder.join(path)),
             root: self.root.map(|path| folder.join(path)),
+            kernel_tls: self.kernel_tls,
             proxy: self.proxy.map(SiteProxy::into_proxy),
             access_log: self.access_log.map(|path| folder.join(path)),
             log_format: self.log_format.map_or(base.log_format, |Named(format)| format),

@@ -17,7 +17,9 @@ use rustix::io::Errno;
 use slab::Slab;
 
 use crate::addresses::Counted;
-use crate::connection::{BoundedReads, Connection, Context, Opened, Turn, failed_to_open};
+use crate::connection::{
+    BoundedReads, Connection, Context, Opened, Turn, failed_to_open, write_directly,
+};
 use crate::failure::Failure;
 use crate::log::Journal;
 use crate::notice::Notice;
@@ -303,7 +305,11 @@ impl Worker {
                 own(&mut ssl, Owner { key: entry.key(), number });
             }
             let stream = SslStream::new(ssl, BoundedReads::new(socket));
-            Ok((stream.map_err(|_| Failure::Internal)?, counted))
+            let stream = stream.map_err(|_| Failure::Internal)?;
+            if setup.config.kernel_tls {
+                write_directly(&stream).map_err(|_| Failure::Internal)?;
+            }
+            Ok((stream, counted))
         });
         let (stream, counted) = match opened {
             Ok(opened) => opened,

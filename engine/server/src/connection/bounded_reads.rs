@@ -32,7 +32,11 @@ impl<S> BoundedReads<S> {
         self.reads_left == 0
     }
 
-    pub(super) const fn inner(&mut self) -> &mut S {
+    pub(super) const fn inner(&self) -> &S {
+        &self.inner
+    }
+
+    pub(super) const fn inner_mut(&mut self) -> &mut S {
         &mut self.inner
     }
 }

@@ -1,6 +1,7 @@
 //! The middle phases: reading requests, sending responses.
 
 use std::borrow::Cow;
+use std::io::ErrorKind;
 use std::time::Instant;
 
 use openssl::ssl::ErrorCode;
@@ -11,6 +12,9 @@ use crate::http::{
     Body, Framing, Head, Parsed, RECORD_BYTES_MAX, Request, Response, Status, loggable_path, parse,
 };
 use crate::log::{Line, RequestLine, micros, now_us};
+
+/// The maximum number of bytes of a file that the kernel sends in one step.
+const FILE_BYTES_MAX: usize = 4 * RECORD_BYTES_MAX;
 
 /// Buffers and state of requests and responses.
 #[derive(Debug, Default)]
@@ -209,6 +213,9 @@ impl<S: Transport> Connection<S> {
     pub(super) fn send(&mut self, cx: &mut Context) -> Step {
         let Exchange { outbox, sent, sending, .. } = &mut self.exchange;
         let sending = sending.as_mut().expect("the phase `Sending` has a response");
+        if self.kernel_encrypts && *sent == outbox.len() && sending.body.file().is_some() {
+            return self.send_file(cx);
+        }
         if *sent == outbox.len() && matches!(sending.body, Body::File { .. }) {
             *sent = 0;
             outbox.clear();
@@ -237,11 +244,7 @@ impl<S: Transport> Connection<S> {
                 }
                 let of_head = n.min(sending.head_left);
                 sending.head_left -= of_head;
-                let of_body = (n - of_head) as u64;
-                sending.answered.bytes += of_body;
-                cx.tally().body_bytes.add(of_body);
-                self.deadline = cx.now + cx.limits.write;
-                Step::On
+                self.count_sent(n - of_head, cx)
             }
             Err(error) if self.blocked(&error) => Step::Blocked,
             Err(error) => {
@@ -249,6 +252,41 @@ impl<S: Transport> Connection<S> {
                 Step::Done
             }
         }
+    }
+
+    /// Sends the next bytes of a file, which the kernel encrypts.
+    fn send_file(&mut self, cx: &mut Context) -> Step {
+        let sending = self.exchange.sending.as_mut().expect("checked by the caller");
+        let (file, at, left) = sending.body.file().expect("checked by the caller");
+        let bytes = usize::try_from(left).map_or(FILE_BYTES_MAX, |left| left.min(FILE_BYTES_MAX));
+        match self.stream.get_ref().inner().send_file(file, at, bytes) {
+            Ok(0) => self.conclude(End::File, cx),
+            Ok(n) => {
+                sending.body.advance(n);
+                return self.count_sent(n, cx);
+            }
+            Err(why) => match why.kind() {
+                ErrorKind::WouldBlock => {
+                    self.wants_write = true;
+                    return Step::Blocked;
+                }
+                ErrorKind::Interrupted => return Step::On,
+                ErrorKind::BrokenPipe | ErrorKind::ConnectionReset => {
+                    self.conclude(End::Reset, cx);
+                }
+                _ => self.conclude(End::File, cx),
+            },
+        }
+        Step::Done
+    }
+
+    /// Counts bytes of the body that were sent.
+    fn count_sent(&mut self, bytes: usize, cx: &Context) -> Step {
+        let sending = self.exchange.sending.as_mut().expect("its bytes were sent");
+        sending.answered.bytes += bytes as u64;
+        cx.tally().body_bytes.add(bytes as u64);
+        self.deadline = cx.now + cx.limits.write;
+        Step::On
     }
 
     /// Ends a response that was sent completely.

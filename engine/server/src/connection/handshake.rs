@@ -51,6 +51,7 @@ impl<S: Transport> Connection<S> {
         let Err(error) = self.stream.accept() else {
             self.is_paused = false;
             ffi::end_pauses(self.stream.ssl());
+            self.kernel_encrypts = ffi::kernel_encrypts(self.stream.ssl());
             self.completed(cx);
             return Step::On;
         };
@@ -87,6 +88,9 @@ impl<S: Transport> Connection<S> {
                 ..self.handshake_line(outcome)
             })
         });
+        if self.kernel_encrypts {
+            cx.tally().kernel_tls_connections.add(1);
+        }
         self.phase = Phase::Reading;
         if self.stream.ssl().selected_alpn_protocol() == Some(b"h2") {
             cx.tally().http2_connections.add(1);

@@ -14,13 +14,17 @@ mod proxy_header;
 mod relay;
 
 use core::net::IpAddr;
+use std::fs::File;
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
+use std::os::fd::AsFd as _;
 use std::sync::Arc;
 use std::time::Instant;
 
 use mio::net::TcpStream;
+use openssl::error::ErrorStack;
 use openssl::ssl::{ErrorCode, SslStream};
+use rustix::fs::sendfile;
 
 use crate::addresses::Counted;
 use crate::config::Limits;
@@ -153,12 +157,35 @@ pub trait Transport: Read + Write {
     ///
     /// The other side has closed the stream.
     fn close_writing(&mut self) -> io::Result<()>;
+
+    /// Sends bytes of a file, which the kernel encrypts, and returns their number: 0 if the file is
+    /// shorter.
+    ///
+    /// # Errors
+    ///
+    /// It would block, the other side has closed the stream, the file cannot be read, or the stream is
+    /// not a socket.
+    fn send_file(&self, _file: &File, _at: u64, _bytes: usize) -> io::Result<usize> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
 }
 
 impl Transport for TcpStream {
     fn close_writing(&mut self) -> io::Result<()> {
         self.shutdown(Shutdown::Write)
     }
+
+    fn send_file(&self, file: &File, mut at: u64, bytes: usize) -> io::Result<usize> {
+        Ok(sendfile(self, file, Some(&mut at), bytes)?)
+    }
+}
+
+/// Lets a connection write to its socket itself, so that the kernel can encrypt.
+pub(crate) fn write_directly(
+    stream: &SslStream<BoundedReads<TcpStream>>,
+) -> Result<(), ErrorStack> {
+    // The stream closes the socket when it is dropped, after the connection.
+    ffi::write_to(stream.ssl(), stream.get_ref().inner().as_fd())
 }
 
 /// A connection that a worker has just accepted.
@@ -201,6 +228,8 @@ pub(crate) struct Connection<S> {
     pub(crate) is_due_again: bool,
     /// The engine has paused the handshake until its batch of private-key operations runs.
     is_paused: bool,
+    /// The kernel encrypts, so it can send files.
+    kernel_encrypts: bool,
     /// The last step waits until the socket is writable.
     wants_write: bool,
     /// The socket is registered for writable events.
@@ -232,6 +261,7 @@ impl<S: Transport> Connection<S> {
             concluded: false,
             is_due_again: false,
             is_paused: false,
+            kernel_encrypts: false,
             wants_write: false,
             is_registered_for_writing: false,
         }
@@ -290,7 +320,7 @@ impl<S: Transport> Connection<S> {
     }
 
     pub(crate) fn socket(&mut self) -> &mut S {
-        self.stream.get_mut().inner()
+        self.stream.get_mut().inner_mut()
     }
 
     pub(crate) const fn deadline(&self) -> Instant {

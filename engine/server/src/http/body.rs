@@ -68,15 +68,24 @@ impl Body {
         }
     }
 
-    /// Skips `n` bytes that were returned by [`Self::peek`].
+    /// Returns the file with the next bytes, their position, and the number of bytes that are left, if
+    /// there are any.
+    pub(crate) fn file(&self) -> Option<(&File, u64, u64)> {
+        match self {
+            Self::File { file, at, left } if *left > 0 => Some((file, *at, *left)),
+            _ => None,
+        }
+    }
+
+    /// Skips `n` bytes that were returned by [`Self::peek`], or sent from [`Self::file`].
     pub(crate) fn advance(&mut self, n: usize) {
         match self {
-            Self::Pattern { at, left } => {
+            Self::File { at, left, .. } | Self::Pattern { at, left } => {
                 *at += n as u64;
                 *left -= n as u64;
             }
             Self::Text { at, .. } => *at += n,
-            Self::File { .. } | Self::None => assert_eq!(n, 0, "there is nothing to skip"),
+            Self::None => assert_eq!(n, 0, "there is nothing to skip"),
         }
     }
 

@@ -11,6 +11,7 @@ mod hostile;
 mod http;
 mod http2;
 mod http2_rogue;
+mod kernel_tls;
 mod load;
 mod many_names;
 mod names;
