@@ -9,12 +9,13 @@ use std::time::Instant;
 use cryptoki::context::{CInitializeArgs, CInitializeFlags, Pkcs11};
 use cryptoki::session::UserType;
 use cryptoki::types::AuthPin;
-use tollgate_keyless::{ErrorCode, Operation};
+use tollgate_keyless::{ErrorCode, Operation, PING, RESPONSE};
 use tollgate_signer::Signer;
 
 use crate::operations::{decrypt_all, send_unsuitable, sign_together, sign_with_all};
-use crate::relay_rig::eventually;
-use crate::rig::{Folder, Rig, SIGN, digest, is_valid, key, read, request, ski};
+use crate::relay_rig::{Site, eventually};
+use crate::rig::{Folder, Rig, SIGN, digest, is_valid, key, key_file, read, request, ski};
+use crate::tls::CLIENT;
 use crate::token_rig::{CURVE, Hsm, MODULE, PIN, WEB};
 
 fn said(rig: &Rig, part: &str) -> usize {
@@ -74,6 +75,7 @@ fn what_is_not_usable_is_refused_with_a_remedy() {
     let library = folder.write("library.so", "no library");
     let pin = good.lines().find(|line| line.starts_with("pin_file")).unwrap();
     let table = &good[good.find("[pkcs11]").unwrap()..good.find("[[key]]").unwrap()];
+    let torn = "look if its public and private key belong together";
     let object = |name: &str| good.replace("object=web", name);
     let module = |path: &str| good.replace(MODULE, path);
     for (text, why) in [
@@ -98,7 +100,8 @@ fn what_is_not_usable_is_refused_with_a_remedy() {
         (object("object=web;id=%02"), "no such private key"),
         (object("object=twin"), "has 2 private keys that match: add `id`"),
         (object("object=pair"), "has 2 public keys with the ID"),
-        (object("object=torn"), "look if its public and private key belong together"),
+        (object("object=torn").replace(", \"decrypt\", \"raw\"]", "]"), torn),
+        (object("object=torn").replace("\"sign\", ", ""), torn),
         (object("object=small"), "no usable key: it has less than 2048 bits"),
         (object("id=%02"), "\"web\" is the same key as \"curve\""),
         (good.replace(pin, ""), "asks for a PIN: give `pin_file`"),
@@ -241,6 +244,39 @@ fn a_token_that_hangs_is_given_up_and_comes_back() {
     assert_eq!(client.run("rsa-2048.pem", SIGN, &digest()), Err(ErrorCode::Internal));
     let report = rig.running.stop(Duration::from_secs(1));
     assert_eq!((report.connections_cut, report.workers_lost), (0, 0), "a stop does not wait");
+}
+
+/// An operation in a token goes on, whatever a reload does with its key and with upstream signers.
+#[test]
+fn a_reload_leaves_operations_in_a_token() {
+    let test = "a_reload_leaves_operations_in_a_token";
+    let Some(hsm) = Hsm::alone(test, &[WEB, CURVE]) else { return };
+    let rig = hsm.signer(|text| text);
+    let site = Site::new();
+    site.files(&rig.folder, &site.pair(CLIENT));
+    let file = |text: &str, uri: &str, name| {
+        text.replace(&format!("pkcs11 = \"{uri}\""), &format!("file = {:?}", key_file(name)))
+    };
+    let text = hsm.settings(&rig.folder);
+    let text = file(&text, "pkcs11:token=site;object=web", "rsa-2048.pem");
+    let text = file(&text, "pkcs11:token=site;id=%02;type=private", "ec-p256.pem")
+        + "[relay]\nchain = \"chain.pem\"\nkey = \"key.pem\"\nroots = \"roots.pem\"\n\
+           [[upstream]]\nname = \"gone\"\naddress = \"127.0.0.1:1\"\ncertificate = \"x\"\n";
+    let mut client = rig.connect();
+    let hang = hsm.hang();
+    client.send(&request(1, Some(ski("rsa-2048.pem")), SIGN.code(), &digest()));
+    let mut ping = |id| {
+        client.send(&request(id, None, PING, &[]));
+        client.receive().unwrap().0
+    };
+    assert_eq!(ping(2), 2);
+    rig.running.reload(&read(&rig.folder, &text).unwrap()).unwrap();
+    eventually("the upstream signer is not there", || said(&rig, "cannot be reached") == 1);
+    assert_eq!(ping(3), 3);
+    drop(hang);
+    let (id, opcode, signature) = client.receive().unwrap();
+    assert_eq!((id, opcode), (1, RESPONSE), "{:?}", rig.said.lock().unwrap());
+    assert!(is_valid("rsa-2048.pem", SIGN, &signature));
 }
 
 #[test]
