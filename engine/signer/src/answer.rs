@@ -2,7 +2,7 @@
 
 use tollgate_curves::p256::SIGNATURE_BYTES;
 use tollgate_keyless::{ErrorCode, Operation, ecdsa_der};
-use tollgate_queue::{Caller, PrivateError, PrivateJob, Ticket, Work};
+use tollgate_queue::{Answer, Caller, PrivateError, PrivateJob, Ticket, Work};
 use tollgate_rsa::{Pss, implicit_rejection};
 use zeroize::Zeroizing;
 
@@ -40,13 +40,13 @@ pub(crate) fn submit(
     caller.submit(|job| job.load(secret, work, input)).map_err(code)
 }
 
-/// Waits for an operation, and runs it with others if no other thread does.
+/// Returns the result of an operation that has ended, as its client gets it.
 pub(crate) fn finish(
-    ticket: Ticket<PrivateJob>,
+    ended: Result<Answer<PrivateJob>, PrivateError>,
     operation: Operation,
     key: &Key,
 ) -> Result<Zeroizing<Vec<u8>>, ErrorCode> {
-    let answer = ticket.wait().map_err(code)?;
+    let answer = ended.map_err(code)?;
     let result = answer.output();
     match (operation, key.secret()) {
         (Operation::SignEcdsa(_), _) => {

@@ -33,6 +33,8 @@ pub(crate) struct Connection {
     pub(crate) has_ended: bool,
     /// It ends when its answers have left.
     pub(crate) ends: bool,
+    /// The number of its operations that the worker has, and has not answered.
+    pub(crate) running: usize,
     /// The number of its operations that upstream signers have.
     pub(crate) relayed: usize,
     /// It takes no more requests until one of these ends.
@@ -65,6 +67,7 @@ impl Connection {
             is_readable: true,
             has_ended: false,
             ends: false,
+            running: 0,
             relayed: 0,
             is_blocked: false,
             active: Instant::now(),
@@ -157,7 +160,7 @@ impl Connection {
 
     /// Returns whether all answers have left.
     pub(crate) fn is_flushed(&self) -> bool {
-        self.output.waiting() == 0 && self.relayed == 0
+        self.output.waiting() == 0 && self.relayed == 0 && self.running == 0
     }
 
     /// Returns the limit that has passed.

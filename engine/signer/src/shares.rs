@@ -2,7 +2,7 @@
 
 /// Divides the requests of a turn among the clients that had requests in the turn before.
 pub(crate) struct Shares {
-    /// The maximum number of requests in a turn.
+    /// The maximum number of requests that run.
     turn_max: usize,
     /// The number that is left in this turn.
     left: usize,
@@ -17,11 +17,12 @@ impl Shares {
         Self { turn_max, left: 0, taken: Vec::new(), each: 0 }
     }
 
-    pub(crate) fn begin(&mut self) {
+    /// Begins a turn in which so many earlier requests still run.
+    pub(crate) fn begin(&mut self, running: usize) {
         let clients = self.taken.iter().flatten().count();
-        self.each = self.turn_max.div_ceil(clients.max(1));
+        self.left = self.turn_max.saturating_sub(running);
+        self.each = self.left.div_ceil(clients.max(1));
         self.taken.clear();
-        self.left = self.turn_max;
     }
 
     /// Returns whether a client that has a request may have it taken in this turn.
@@ -50,7 +51,7 @@ mod tests {
 
     /// Returns the requests taken of clients that all have many.
     fn turn(shares: &mut Shares, asking: &[usize]) -> Vec<usize> {
-        shares.begin();
+        shares.begin(0);
         asking
             .iter()
             .map(|&client| {

@@ -1,5 +1,6 @@
-//! A worker: a thread with an event loop. A turn takes the requests that have come, runs their
-//! operations in batches, writes the audit log, and answers.
+//! A worker: a thread with an event loop. A turn takes the requests that have come, runs a batch of
+//! operations, writes the audit log, and answers. So the next requests of those who got answers come
+//! while the other operations wait, and batches stay full.
 
 mod accepting;
 mod answering;
@@ -18,6 +19,7 @@ use tollgate_queue::{PrivateJob, Ticket};
 use zeroize::Zeroizing;
 
 use self::accepting::TOO_MANY;
+use self::answering::Until;
 use crate::answer::submit;
 use crate::audit::Lines;
 use crate::connection::{Connection, State};
@@ -54,6 +56,7 @@ pub(crate) struct Worker {
     policy: Arc<Policy>,
     /// Connections that have more to do without another event.
     again: Vec<usize>,
+    /// The operations without an answer: no more than the engine has slots for a worker.
     pending: Vec<Pending>,
     relay: Relay,
     /// Connections that take no more requests until an upstream signer has answered.
@@ -69,7 +72,7 @@ pub(crate) struct Worker {
     swept: Instant,
 }
 
-/// An operation of this turn.
+/// An operation without an answer.
 struct Pending {
     origin: Origin,
     operation: Operation,
@@ -172,7 +175,7 @@ impl Worker {
 
     /// Returns the longest wait for an event.
     fn wait(&self, accepts_more: bool) -> Option<Duration> {
-        if accepts_more || !self.again.is_empty() {
+        if accepts_more || !self.again.is_empty() || !self.pending.is_empty() {
             return Some(Duration::ZERO);
         }
         let is_idle = self.connections.is_empty() && !self.limiters.are_pending();
@@ -187,6 +190,9 @@ impl Worker {
         if self.shared.generation() == self.generation {
             return;
         }
+        // The operations so far were allowed; their answers leave under the same settings.
+        let answered = self.answer(Until::All);
+        self.again.extend(answered);
         let old = Arc::clone(&self.policy);
         self.limiters.end(&mut self.lines, &old);
         (self.generation, self.policy) = self.shared.policy();
@@ -206,9 +212,9 @@ impl Worker {
         refused.into_iter().for_each(|key| self.close(key, "not allowed any more"));
     }
 
-    /// Takes the requests of these connections, runs them, and answers.
+    /// Takes the requests of these connections, runs a batch, and answers.
     fn turn(&mut self, ready: &[usize]) {
-        self.shares.begin();
+        self.shares.begin(self.pending.len());
         // Another connection is the first in each turn, because the operations of a turn are limited.
         let first =
             ready.len() - (self.swept.elapsed().subsec_nanos() as usize) % ready.len().max(1);
@@ -227,7 +233,9 @@ impl Worker {
         }
         let mut ready = ready.to_vec();
         self.relay(&mut ready);
-        self.answer();
+        ready.extend(self.answer(Until::Batch));
+        ready.sort_unstable();
+        ready.dedup();
         for key in ready {
             self.send(key);
         }
@@ -245,7 +253,7 @@ impl Worker {
                 ready.push(origin.connection);
             }
             if self.pending.len() >= self.shared.engine.turn_max {
-                self.answer(); // the queue has no room for more
+                ready.extend(self.answer(Until::All)); // the queue has no room for more
             }
             let ski = Some(ski);
             // A reload may have taken the permission away meanwhile.
@@ -258,6 +266,9 @@ impl Worker {
                 (End::Answer { signer, result }, Ok(_)) => (signer, Work::Done(result)),
                 (End::Absent, Ok((client, key))) => self.fall_back(client, operation, key, &input),
             };
+            if let Some(connection) = self.connections.get_mut(origin.connection) {
+                connection.running += 1;
+            }
             self.pending.push(Pending { origin, operation, ski, work, signer });
         }
         for key in core::mem::take(&mut self.blocked) {
@@ -380,6 +391,7 @@ impl Worker {
                     });
                     match work.unwrap_or_else(|why| Some(Work::Done(Err(why)))) {
                         Some(work) => {
+                            connection.running += 1;
                             self.pending.push(Pending {
                                 origin,
                                 operation,
@@ -447,8 +459,13 @@ impl Worker {
         };
         connection.stream.end();
         let client = connection.client(&self.policy);
+        let who = (&*connection.peer, client.map_or("", |it| &it.name));
+        if connection.running > 0 {
+            for gone in self.pending.extract_if(.., |it| it.origin.connection == key) {
+                self.lines.operation(who, (gone.operation, gone.ski), None, "abandoned");
+            }
+        }
         if connection.relayed > 0 {
-            let who = (&*connection.peer, client.map_or("", |it| &it.name));
             for (operation, ski) in self.relay.abandon(key) {
                 self.lines.operation(who, (operation, Some(ski)), None, "abandoned");
             }

@@ -1,4 +1,4 @@
-//! The answers of a turn, and their lines in the audit log.
+//! The answers of a batch, and their lines in the audit log.
 
 use core::sync::atomic::Ordering;
 
@@ -10,15 +10,37 @@ use crate::answer::finish;
 use crate::connection::State;
 use crate::relay::Origin;
 
+/// The operations to answer.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Until {
+    All,
+    /// The oldest one, and all that are done with it.
+    Batch,
+}
+
 impl Worker {
-    /// Runs the operations of this turn, writes their lines, and adds their answers.
-    pub(super) fn answer(&mut self) {
+    /// Runs operations, writes their lines, and adds their answers. Returns the connections that have
+    /// answers.
+    pub(super) fn answer(&mut self, until: Until) -> Vec<usize> {
         type Results = Vec<(Origin, Operation, Result<Zeroizing<Vec<u8>>, ErrorCode>)>;
         let mut results: Results = Vec::with_capacity(self.pending.len());
-        for Pending { origin, operation, ski, work, signer } in self.pending.drain(..) {
+        let mut waits = true;
+        for pending in core::mem::take(&mut self.pending) {
+            let Pending { origin, operation, ski, work, signer } = pending;
             let result = match work {
                 Work::Done(result) => result,
-                Work::Submitted(ticket, key) => finish(ticket, operation, &key),
+                Work::Submitted(mut ticket, key) => {
+                    // The wait for the oldest one runs a batch, unless another worker does.
+                    if core::mem::replace(&mut waits, until == Until::All) {
+                        finish(ticket.wait(), operation, &key)
+                    } else if let Some(ended) = ticket.try_take_done() {
+                        finish(ended, operation, &key)
+                    } else {
+                        let work = Work::Submitted(ticket, key);
+                        self.pending.push(Pending { origin, operation, ski, work, signer });
+                        continue;
+                    }
+                }
             };
             if let Some(at) = self.connections.get(origin.connection)
                 && let State::Open { identity, .. } = &at.state
@@ -36,20 +58,24 @@ impl Worker {
             results.push((origin, operation, result));
         }
         let is_logged = self.log();
-        for (Origin { connection, id }, operation, result) in results {
+        let mut answered = Vec::with_capacity(results.len());
+        for (Origin { connection: key, id }, operation, result) in results {
             let result = if is_logged { result } else { Err(ErrorCode::Internal) };
             let counters = &self.shared.counters;
             counters.count(Some(operation), result.as_ref().map(|_| ()).map_err(|why| *why));
             if !is_logged {
                 counters.audit_failures.fetch_add(1, Ordering::Relaxed);
             }
-            if let Some(connection) = self.connections.get_mut(connection) {
+            if let Some(connection) = self.connections.get_mut(key) {
+                connection.running -= 1;
+                answered.push(key);
                 match result {
                     Ok(payload) => connection.answer(id, RESPONSE, &payload),
                     Err(why) => connection.refuse(id, why),
                 }
             }
         }
+        answered
     }
 
     /// Writes the lines of this turn to the audit log, and returns whether they are there.

@@ -9,7 +9,7 @@ use std::thread;
 use tollgate_keyless::{ErrorCode, PING};
 use tollgate_signer::Signer;
 
-use crate::rig::{Rig, SIGN, digest, own_client, read, request, settings, ski};
+use crate::rig::{Rig, SIGN, digest, is_valid, own_client, read, request, settings, ski};
 
 fn own() -> String {
     own_client(r#"["site"]"#, r#"["sign"]"#)
@@ -39,6 +39,21 @@ fn the_audit_log_has_each_operation_and_no_payload() {
     rig.running.reopen_log().unwrap();
     client.run("rsa-2048.pem", SIGN, &digest()).unwrap();
     assert_eq!(rig.audit().lines().count(), 1);
+}
+
+/// The answers of the first batch find a peer that is gone. Its place may be another connection's then.
+#[test]
+fn the_operations_of_a_lost_connection_are_nobody_s() {
+    let rig = Rig::start(r#"["site"]"#, r#"["sign"]"#);
+    let mut lost = rig.connect();
+    let other = request(1, Some(ski("rsa-2048.pem")), SIGN.code(), &[7; 32]);
+    lost.send(&other.repeat(64));
+    drop(lost);
+    rig.logged("\"outcome\":\"abandoned\"");
+    let mut client = rig.connect();
+    let signature = client.run("rsa-2048.pem", SIGN, &digest()).unwrap();
+    assert!(is_valid("rsa-2048.pem", SIGN, &signature));
+    assert_eq!(rig.running.counts().connections_open, 1);
 }
 
 /// No result leaves that is not in the log.
