@@ -372,6 +372,8 @@ pub const WAIT_NS_MEAN: Quantity = Quantity::known("wait_ns_mean");
 pub const RESPONSE_NS_MEAN: Quantity = Quantity::known("response_ns_mean");
 /// The response time in nanoseconds that 50 of 100 sessions or operations do not exceed.
 pub const RESPONSE_NS_P50: Quantity = Quantity::known("response_ns_p50");
+/// The response time in nanoseconds that 90 of 100 sessions or operations do not exceed.
+pub const RESPONSE_NS_P90: Quantity = Quantity::known("response_ns_p90");
 /// The response time in nanoseconds that 99 of 100 sessions or operations do not exceed.
 pub const RESPONSE_NS_P99: Quantity = Quantity::known("response_ns_p99");
 /// Share of the sessions whose clients gave up.

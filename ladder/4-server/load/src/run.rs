@@ -119,7 +119,8 @@ pub fn try_transaction(
     }
 }
 
-fn collect(
+/// Judges a load.
+pub(crate) fn collect(
     plan: &Plan,
     server: &mut Server<'_>,
     load: Load,

@@ -29,6 +29,8 @@ mod sessions;
 mod share;
 mod shown;
 mod signer;
+mod signer_load;
+mod signer_network;
 mod simulate;
 mod site;
 mod trial;

@@ -12,6 +12,7 @@ mod counts;
 mod exchanges;
 mod live;
 mod openssl;
+mod requests;
 mod resumption;
 mod rogue;
 mod search;

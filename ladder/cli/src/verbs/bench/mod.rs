@@ -2,6 +2,7 @@
 
 pub(crate) mod options;
 
+mod batches;
 mod clients;
 mod eti10;
 mod external;
@@ -19,6 +20,7 @@ mod search;
 pub(super) mod servers;
 mod sessions;
 mod share;
+mod signer;
 mod suites;
 pub(crate) mod summary;
 pub(in crate::verbs) mod times;
@@ -53,6 +55,7 @@ pub(crate) fn run(command: &BenchCommand) -> Result<ExitCode, CliError> {
         Some(SubVerb::Proxy(options)) => return proxy::run(options),
         Some(SubVerb::Sessions(options)) => return sessions::run(options),
         Some(SubVerb::Share { servers, svg }) => return share::run(servers, svg.as_deref()),
+        Some(SubVerb::Signer(options)) => return signer::run(options),
         _ => {}
     }
     let (options, undone) = &workload::applied(&command.request()?)?;

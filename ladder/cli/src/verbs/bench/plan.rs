@@ -131,7 +131,7 @@ pub(super) fn bodies(options: &Options) -> Result<Vec<u64>, CliError> {
     Ok(all.into_iter().collect())
 }
 
-fn milliseconds(seconds: f64) -> u64 {
+pub(super) fn milliseconds(seconds: f64) -> u64 {
     u64::try_from(Duration::from_secs_f64(seconds).as_millis()).unwrap_or(u64::MAX)
 }
 
@@ -187,7 +187,7 @@ pub(in crate::verbs) fn server_cores(options: &Options) -> Vec<u32> {
     cores(&options.server_cores, |last| last)
 }
 
-fn cores(asked: &[u32], usual: fn(u32) -> u32) -> Vec<u32> {
+pub(super) fn cores(asked: &[u32], usual: fn(u32) -> u32) -> Vec<u32> {
     if !asked.is_empty() {
         return asked.to_vec();
     }

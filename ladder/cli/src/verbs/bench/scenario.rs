@@ -121,7 +121,7 @@ pub(in crate::verbs) struct Scenario {
 }
 
 impl Scenario {
-    /// Judges the rounds, and makes records of them.
+    /// Judges the rounds of servers in turn, and makes records of them.
     pub(in crate::verbs) fn of(
         label: String,
         rounds: Rounds,
@@ -149,7 +149,7 @@ impl Scenario {
         })
     }
 
-    fn judged(
+    pub(super) fn judged(
         label: String,
         rounds: Rounds,
         context: &Context,

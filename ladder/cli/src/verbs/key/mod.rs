@@ -2,7 +2,7 @@
 
 mod file;
 mod generate;
-mod stub;
+pub(in crate::verbs) mod stub;
 mod time;
 
 use std::path::PathBuf;

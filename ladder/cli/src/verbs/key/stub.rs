@@ -32,7 +32,7 @@ pub(super) fn run(options: &Stub) -> Result<ExitCode, CliError> {
 }
 
 /// Returns the public key of a private key, a public key or a certificate.
-fn public(pem: &[u8]) -> Result<PKey<Public>, ErrorStack> {
+pub(in crate::verbs) fn public(pem: &[u8]) -> Result<PKey<Public>, ErrorStack> {
     // With an empty password, an encrypted key is an error, and not a question on the terminal.
     let private = PKey::private_key_from_pem_callback(pem, |_| Ok(0));
     let der = private.and_then(|key| key.public_key_to_der());

@@ -5,6 +5,7 @@ pub(crate) mod given;
 pub(crate) mod kinds;
 pub(crate) mod outputs;
 pub(crate) mod session;
+pub(crate) mod signer;
 pub(crate) mod sub_verbs;
 
 use core::time::Duration;
@@ -22,6 +23,7 @@ use clients::Clients;
 use given::Given;
 pub(crate) use kinds::{EngineKind, ServerKind};
 use outputs::Outputs;
+use signer::Signer;
 use sub_verbs::{Eti10, ResponseCurve, Sampling, Sessions, WithProvider};
 
 /// `tollgate bench` with its sub-verbs.
@@ -94,6 +96,9 @@ pub(crate) enum SubVerb {
         #[arg(long, value_name = "FILE")]
         svg: Option<PathBuf>,
     },
+    /// Measure the rate of a signer with all connections busy, and its response times at shares of this
+    /// rate
+    Signer(Box<Signer>),
 }
 
 /// The kind of result that a run of `tollgate bench` gives.
@@ -118,7 +123,8 @@ impl BenchCommand {
                 SubVerb::Eti10(_)
                 | SubVerb::Proxy(_)
                 | SubVerb::Sessions(_)
-                | SubVerb::Share { .. },
+                | SubVerb::Share { .. }
+                | SubVerb::Signer(_),
             ) => (Mode::Rounds, &self.rounds),
             Some(SubVerb::Profile { sampling, bench }) => {
                 (Mode::Profile(sampling.clone()), &**bench)

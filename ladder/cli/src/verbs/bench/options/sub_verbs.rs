@@ -106,7 +106,7 @@ pub(crate) struct ResponseCurve {
 /// The largest load of a response curve; at 1 the queue grows as long as the run lasts.
 const LOAD_MAX: f64 = 0.99;
 
-fn load_share(text: &str) -> Result<f64, String> {
+pub(in crate::verbs) fn load_share(text: &str) -> Result<f64, String> {
     let share = percentage(text).filter(|share| (0.01..=LOAD_MAX).contains(share));
     share.ok_or_else(|| "give shares from 1% to 99%, as in 50%,90%".to_owned())
 }

@@ -5,7 +5,6 @@
 //! times of sessions that do not wait for each other. All predictions are made before the loads are
 //! measured.
 
-mod batches;
 mod burst;
 mod model;
 mod prediction;
@@ -17,6 +16,7 @@ use tollgate_load::{Arrivals, Context, Naming, Outcome, Pattern, Plan, Think, Ve
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Record, Unit};
 
+use super::batches;
 use super::out::Judged;
 use super::scenario::{Rounds, Scenario};
 use super::servers::Rig;

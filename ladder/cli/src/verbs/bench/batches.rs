@@ -1,4 +1,4 @@
-//! The time of a batch of private-key operations, measured before the runs.
+//! The time of a batch of private-key operations.
 
 use std::time::Instant;
 
@@ -7,8 +7,9 @@ use tollgate_queue::{Class, Lanes, PrivateJob, Request, Unit as _, Work};
 use tollgate_rsa::Hash;
 use tollgate_server::KeyKind;
 
+use crate::cells::float;
 use crate::error::CliError;
-use crate::keys::Key;
+use crate::keys::{Key, SIZES};
 
 /// Batches of each size that are measured. Eight sizes take about 0.1 s with RSA-2048.
 const SAMPLES: usize = 41;
@@ -23,12 +24,25 @@ pub(super) fn times(key: KeyKind) -> Result<Vec<f64>, CliError> {
         return Ok(Vec::new());
     }
     let key = Key::built_in(bits)?;
-    let time = |size| {
-        let samples: Result<Vec<f64>, CliError> =
-            (0..SAMPLES).map(|_| sample(&mut lanes, &key, size)).collect();
-        Ok(median(&samples?))
-    };
-    (1..=width).map(time).collect()
+    (1..=width).map(|size| time(&mut lanes, &key, size)).collect()
+}
+
+/// Returns the time of an operation in full batches with a key of this size, in nanoseconds; `None` if
+/// the engine runs no batches with such a key, or there is no built-in one.
+pub(super) fn ns_per_operation(bits: u32) -> Result<Option<f64>, CliError> {
+    let mut lanes = Lanes::new(0)?;
+    let width = lanes.width(Class(bits.into()));
+    if width < 2 || !SIZES.contains(&bits) {
+        return Ok(None);
+    }
+    let time = time(&mut lanes, &Key::built_in(bits)?, width)?;
+    Ok(Some(time / float(width as u64)))
+}
+
+fn time(lanes: &mut Lanes, key: &Key, size: usize) -> Result<f64, CliError> {
+    let samples: Result<Vec<f64>, CliError> =
+        (0..SAMPLES).map(|_| sample(lanes, key, size)).collect();
+    Ok(median(&samples?))
 }
 
 fn sample(lanes: &mut Lanes, key: &Key, size: usize) -> Result<f64, CliError> {
@@ -50,8 +64,9 @@ mod tests {
     fn a_batch_costs_less_than_its_operations_alone() {
         let times = times(KeyKind::Rsa { bits: 1024 }).unwrap();
         let Some((alone, all)) = times.first().zip(times.last()) else { return };
-        #[allow(clippy::cast_precision_loss, reason = "at most eight")]
-        let operations = times.len() as f64;
+        let operations = float(times.len() as u64);
+        let in_batch = ns_per_operation(1024).unwrap().unwrap();
+        assert!(in_batch > 0.0 && in_batch < *alone, "{in_batch}: {times:?}");
         assert!(*alone > 0.0 && *all < operations * alone, "{times:?}");
     }
 
