@@ -142,6 +142,11 @@ fn a_refused_request_makes_the_run_invalid() {
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(said.contains("INVALID") && said.contains("`rate` of [[client]]"), "{said}");
     assert!(said.contains("gives no figures") && !said.contains("p99"), "{said}");
+}
+
+#[test]
+fn what_a_signer_cannot_do_is_said_in_a_line() {
+    let signer = Signer::start("signer-load-refused", "");
     refused(&line(SHORT, &[&key("rsa-3072.pem"), &signer.unix()]), "no such key");
     refused(&line(SHORT, &[&key("rsa-2048.pem"), "unix:/no/such"]), "start the signer");
     let more = [&key("ec-p256.pem"), &signer.unix(), "--operation", "sign-pss-sha256"];
