@@ -96,6 +96,8 @@ pub struct Config {
     pub root: Option<PathBuf>,
     /// The kernel encrypts records (kTLS), and sends the files of [`root`](Self::root) without
     /// copying them to this process. If the kernel lacks the suite of a connection, OpenSSL encrypts.
+    ///
+    /// A write to a client that has gone then raises SIGPIPE. Programs in Rust ignore it; others must.
     pub kernel_tls: bool,
     /// Passes all requests on to back ends, instead of answering them.
     pub proxy: Option<Proxy>,

@@ -4,8 +4,8 @@
 
 use core::ffi::{CStr, c_char, c_int, c_long, c_uchar, c_uint, c_void};
 use core::ptr;
-use std::io;
-use std::os::fd::{AsRawFd as _, BorrowedFd, OwnedFd, RawFd};
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd, RawFd};
 
 use foreign_types::{ForeignType, ForeignTypeRef};
 use openssl::error::ErrorStack;
@@ -13,7 +13,7 @@ use openssl::lib_ctx::LibCtxRef;
 use openssl::pkey::{Id, PKey, Private};
 use openssl::pkey_ctx::PkeyCtx;
 use openssl::provider::ProviderRef;
-use openssl::ssl::{SslContextBuilder, SslMethod, SslOptions, SslRef};
+use openssl::ssl::{SslContextBuilder, SslMethod, SslOptions, SslRef, SslStream};
 use openssl_sys as sys;
 use tollgate_provider::InitFunction;
 
@@ -226,21 +226,23 @@ pub fn end_pauses(ssl: &SslRef) {
     unsafe { sys::SSL_ctrl(ssl.as_ptr(), CLEAR_MODE, MODE_ASYNC, ptr::null_mut()) };
 }
 
-/// Lets the kernel encrypt the records of connections that [`write_to`] a socket, where it has the
+/// Lets the kernel encrypt the records of connections that [`write_directly`], where it has the
 /// negotiated suite. OpenSSL tries this at the end of the handshake, and encrypts itself if it fails.
 pub(crate) fn let_kernel_encrypt(context: &mut SslContextBuilder) {
     context.set_options(ENABLE_KTLS);
 }
 
-/// Lets a connection write to this socket itself, instead of through its stream: OpenSSL gives the
-/// kernel keys only for sockets that it knows. Reads still go through the stream.
-///
-/// The socket must stay open as long as the connection exists.
-pub(crate) fn write_to(ssl: &SslRef, socket: BorrowedFd<'_>) -> Result<(), ErrorStack> {
-    // SAFETY: an open socket, which the BIO does not close.
-    let bio = non_null(unsafe { sys::BIO_new_socket(socket.as_raw_fd(), NO_CLOSE) })?;
+/// Lets a connection write to the socket of its stream itself: OpenSSL gives the kernel keys only for
+/// sockets that it knows. Reads still go through the stream.
+pub(crate) fn write_directly<S: Read + Write + AsFd>(
+    stream: &SslStream<S>,
+) -> Result<(), ErrorStack> {
+    let socket = stream.get_ref().as_fd().as_raw_fd();
+    // SAFETY: an open socket, which the BIO does not close. The stream owns it, and so keeps it open as
+    // long as the connection exists.
+    let bio = non_null(unsafe { sys::BIO_new_socket(socket, NO_CLOSE) })?;
     // SAFETY: a valid connection, which owns the new BIO from now on and frees the old one.
-    unsafe { SSL_set0_wbio(ssl.as_ptr(), bio) };
+    unsafe { SSL_set0_wbio(stream.ssl().as_ptr(), bio) };
     Ok(())
 }
 

@@ -17,10 +17,9 @@ use rustix::io::Errno;
 use slab::Slab;
 
 use crate::addresses::Counted;
-use crate::connection::{
-    BoundedReads, Connection, Context, Opened, Turn, failed_to_open, write_directly,
-};
+use crate::connection::{BoundedReads, Connection, Context, Opened, Turn, failed_to_open};
 use crate::failure::Failure;
+use crate::ffi;
 use crate::log::Journal;
 use crate::notice::Notice;
 use crate::sessions::{Owner, own};
@@ -307,7 +306,7 @@ impl Worker {
             let stream = SslStream::new(ssl, BoundedReads::new(socket));
             let stream = stream.map_err(|_| Failure::Internal)?;
             if setup.config.kernel_tls {
-                write_directly(&stream).map_err(|_| Failure::Internal)?;
+                ffi::write_directly(&stream).map_err(|_| Failure::Internal)?;
             }
             Ok((stream, counted))
         });

@@ -19,7 +19,7 @@ pub(crate) struct Account {
     paid_until: AtomicU64,
     /// The number of its open connections.
     open: AtomicUsize,
-    /// The number of its operations that upstream signers have.
+    /// The number of its operations that upstream signers or tokens have.
     relayed: AtomicUsize,
 }
 
@@ -36,8 +36,15 @@ impl Drop for Place {
     }
 }
 
-/// An operation that an upstream signer has counts for its client until this is dropped.
+/// An operation that an upstream signer or a token has counts for its client until this is dropped.
 pub(crate) struct Relayed(Arc<Account>);
+
+impl Relayed {
+    /// Returns a number of the client, which no other client has now.
+    pub(crate) fn client(&self) -> usize {
+        Arc::as_ptr(&self.0).addr()
+    }
+}
 
 impl Drop for Relayed {
     fn drop(&mut self) {
@@ -64,13 +71,13 @@ impl Account {
         Some(Place(Arc::clone(self))).filter(|_| others < max)
     }
 
-    /// Counts an operation that an upstream signer gets.
+    /// Counts an operation that an upstream signer or a token gets.
     pub(crate) fn relay(self: &Arc<Self>) -> Relayed {
         self.relayed.fetch_add(1, Ordering::Relaxed);
         Relayed(Arc::clone(self))
     }
 
-    /// Returns the number of operations that upstream signers have.
+    /// Returns the number of operations that upstream signers or tokens have.
     pub(crate) fn relayed(&self) -> usize {
         self.relayed.load(Ordering::Relaxed)
     }

@@ -44,11 +44,30 @@ impl Policy {
     /// Reads all keys and certificates. Clients have the accounts of those with their names in the old
     /// policy.
     pub(crate) fn load(config: &Config, old: Option<&Self>) -> Result<Self, Error> {
+        let kept = old.map_or(&[][..], |old| &old.tokens);
+        let mut tokens = kept.to_vec();
+        let policy = Self::load_with(config, old, &mut tokens);
+        if policy.is_err() {
+            let is_new = |token: &&Arc<Token>| !kept.iter().any(|it| Arc::ptr_eq(it, token));
+            tokens.iter().filter(is_new).for_each(|token| token.end());
+        }
+        policy
+    }
+
+    /// Ends the threads of tokens, when no worker has operations any more.
+    pub(crate) fn end_tokens(&self) {
+        self.tokens.iter().for_each(|token| token.end());
+    }
+
+    fn load_with(
+        config: &Config,
+        old: Option<&Self>,
+        tokens: &mut Vec<Arc<Token>>,
+    ) -> Result<Self, Error> {
         let mut keys: HashMap<&str, Arc<Key>> = HashMap::new();
         let mut names = HashMap::new();
-        let mut tokens = old.map_or_else(Vec::new, |old| old.tokens.clone());
         for settings in &config.keys {
-            let key = Arc::new(load(settings, config, &mut tokens)?);
+            let key = Arc::new(load(settings, config, tokens)?);
             if let Some(other) = names.insert(key.ski, &settings.name) {
                 let why =
                     format!("{other:?} is the same key as {:?}: leave one out", settings.name);
@@ -169,7 +188,7 @@ impl Policy {
         max.div_ceil(self.clients.len()).max(CONNECTIONS_EACH_MIN.min(max.div_ceil(2)))
     }
 
-    /// Returns the maximum number of operations of a client that upstream signers may have.
+    /// Returns the maximum number of operations of a client that upstream signers and tokens may have.
     pub(crate) fn relayed_each(&self) -> usize {
         RELAYED_MAX.div_ceil(self.clients.len())
     }

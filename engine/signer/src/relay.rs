@@ -80,7 +80,8 @@ struct Exchange {
     hedge: Option<usize>,
     /// The last refusal, and the signer that gave it.
     refusal: Option<(String, ErrorCode)>,
-    _relayed: Relayed,
+    /// None in a token, whose job has it.
+    _relayed: Option<Relayed>,
 }
 
 /// The maximum number of requests for an operation, whose connections end one after the other.
@@ -91,7 +92,7 @@ impl Exchange {
         origin: Origin,
         (key, operation, input): (&Arc<Key>, Operation, &[u8]),
         (deadline, due): (Instant, Instant),
-        relayed: Relayed,
+        relayed: Option<Relayed>,
     ) -> Self {
         Self {
             origin,
@@ -184,9 +185,9 @@ impl Relay {
         relayed: Relayed,
     ) -> Result<(), ErrorCode> {
         if let Some(in_token) = key.in_token() {
-            let deadline = self.give_to_token((key, in_token), operation, input)?;
+            let deadline = self.give_to_token((key, in_token), operation, input, relayed)?;
             let exchange =
-                Exchange::new(origin, (key, operation, input), (deadline, deadline), relayed);
+                Exchange::new(origin, (key, operation, input), (deadline, deadline), None);
             self.add(self.last_id, exchange);
             return Ok(());
         }
@@ -201,7 +202,8 @@ impl Relay {
         let deadline = now + plan.settings.limit;
         let due = deadline.min(now + hedging.delay());
         let id = self.next_id();
-        let exchange = Exchange::new(origin, (key, operation, input), (deadline, due), relayed);
+        let exchange =
+            Exchange::new(origin, (key, operation, input), (deadline, due), Some(relayed));
         self.add(id, exchange);
         self.place(id, now);
         Ok(())

@@ -4,13 +4,13 @@
 //! threads with a session each, and an operation has a time limit at its worker.
 
 mod hand;
+mod jobs;
 mod key;
 mod session;
 mod trouble;
 mod uri;
 
 use core::time::Duration;
-use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -21,11 +21,12 @@ use cryptoki::context::Pkcs11;
 use zeroize::Zeroizing;
 
 pub(crate) use self::hand::Hand;
+use self::jobs::{Job, Jobs};
 pub(crate) use self::key::TokenKey;
 pub(crate) use self::trouble::Trouble;
 pub use self::uri::KeyUri;
 use self::uri::TokenName;
-use crate::account::RELAYED_MAX;
+use crate::account::{RELAYED_MAX, Relayed};
 use crate::config::TokenSettings;
 use crate::error::Error;
 use crate::relay::Checker;
@@ -57,18 +58,16 @@ struct Inner {
     changed: Condvar,
 }
 
+/// The work of a job.
+type Run = Box<dyn FnOnce(&mut Hand) + Send>;
+
 /// The jobs of the threads.
 struct Waiting {
-    jobs: VecDeque<Job>,
+    jobs: Jobs<Run>,
     /// The deadlines of the jobs that run, for each thread.
     running: Vec<Option<Instant>>,
     threads: usize,
     is_closing: bool,
-}
-
-struct Job {
-    deadline: Instant,
-    run: Box<dyn FnOnce(&mut Hand) + Send>,
 }
 
 /// The longest time to open a token at a start or reload, or to find a key.
@@ -115,7 +114,7 @@ impl Token {
             pin,
             is_pin_refused: Mutex::new(false),
             queue: Mutex::new(Waiting {
-                jobs: VecDeque::new(),
+                jobs: Jobs::new(),
                 running: vec![None; settings.sessions],
                 threads: 0,
                 is_closing: false,
@@ -154,15 +153,19 @@ impl Token {
     pub(crate) fn submit(
         &self,
         deadline: Instant,
+        relayed: Option<Relayed>,
         run: impl FnOnce(&mut Hand) + Send + 'static,
     ) -> Result<(), Trouble> {
         let mut queue = lock(&self.inner.queue);
         let now = Instant::now();
         let are_late = queue.running.iter().all(|it| it.is_some_and(|deadline| deadline <= now));
-        if are_late || queue.jobs.len() >= RELAYED_MAX {
+        if are_late || queue.jobs.count() >= RELAYED_MAX {
+            let late = queue.jobs.remove_late(now);
+            drop(queue); // a job owns its key
+            drop(late);
             return Err(Trouble::Late);
         }
-        queue.jobs.push_back(Job { deadline, run: Box::new(run) });
+        queue.jobs.push(Job { deadline, run: Box::new(run), relayed });
         self.inner.changed.notify_one();
         Ok(())
     }
@@ -187,15 +190,12 @@ impl Token {
             _ => None,
         }
     }
-}
 
-impl Drop for Token {
-    /// Ends the threads. A program that ends while one is in the module could crash, so this waits, but
-    /// not for a thread that is late.
-    fn drop(&mut self) {
+    /// Ends the threads, and waits for them, but not for one that is late: a program that ends while one
+    /// is in the module could crash.
+    pub(crate) fn end(&self) {
+        self.close();
         let mut queue = lock(&self.inner.queue);
-        queue.is_closing = true;
-        self.inner.changed.notify_all();
         let end = Instant::now() + CLOSE_MAX;
         while queue.threads > 0 {
             let now = Instant::now();
@@ -207,6 +207,18 @@ impl Drop for Token {
             let waited = self.inner.changed.wait_timeout(queue, wait);
             queue = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
+    }
+
+    fn close(&self) {
+        lock(&self.inner.queue).is_closing = true;
+        self.inner.changed.notify_all();
+    }
+}
+
+impl Drop for Token {
+    /// Ends the threads, without a wait: the last owner may be a worker.
+    fn drop(&mut self) {
+        self.close();
     }
 }
 

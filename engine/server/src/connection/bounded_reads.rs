@@ -4,6 +4,7 @@
 //! updates and refused renegotiations: a client that sends many of them could occupy the thread.
 
 use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd};
 
 /// The maximum number of reads in one turn. Each read returns up to one record. Most requests need
 /// one or two reads.
@@ -38,6 +39,12 @@ impl<S> BoundedReads<S> {
 
     pub(super) const fn inner_mut(&mut self) -> &mut S {
         &mut self.inner
+    }
+}
+
+impl<S: AsFd> AsFd for BoundedReads<S> {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.inner.as_fd()
     }
 }
 

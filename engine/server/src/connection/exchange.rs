@@ -5,6 +5,7 @@ use std::io::ErrorKind;
 use std::time::Instant;
 
 use openssl::ssl::ErrorCode;
+use rustix::io::Errno;
 
 use super::{Connection, Context, Phase, Step, Transport};
 use crate::failure::{Broken, End};
@@ -271,10 +272,9 @@ impl<S: Transport> Connection<S> {
                     return Step::Blocked;
                 }
                 ErrorKind::Interrupted => return Step::On,
-                ErrorKind::BrokenPipe | ErrorKind::ConnectionReset => {
-                    self.conclude(End::Reset, cx);
-                }
-                _ => self.conclude(End::File, cx),
+                _ if Errno::from_io_error(&why) == Some(Errno::IO) => self.conclude(End::File, cx),
+                // the socket: it was reset, or timed out
+                _ => self.conclude(End::Reset, cx),
             },
         }
         Step::Done

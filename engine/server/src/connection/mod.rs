@@ -17,12 +17,10 @@ use core::net::IpAddr;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
-use std::os::fd::AsFd as _;
 use std::sync::Arc;
 use std::time::Instant;
 
 use mio::net::TcpStream;
-use openssl::error::ErrorStack;
 use openssl::ssl::{ErrorCode, SslStream};
 use rustix::fs::sendfile;
 
@@ -178,14 +176,6 @@ impl Transport for TcpStream {
     fn send_file(&self, file: &File, mut at: u64, bytes: usize) -> io::Result<usize> {
         Ok(sendfile(self, file, Some(&mut at), bytes)?)
     }
-}
-
-/// Lets a connection write to its socket itself, so that the kernel can encrypt.
-pub(crate) fn write_directly(
-    stream: &SslStream<BoundedReads<TcpStream>>,
-) -> Result<(), ErrorStack> {
-    // The stream closes the socket when it is dropped, after the connection.
-    ffi::write_to(stream.ssl(), stream.get_ref().inner().as_fd())
 }
 
 /// A connection that a worker has just accepted.

@@ -8,6 +8,7 @@ use tollgate_keyless::{ErrorCode, Operation};
 use zeroize::Zeroizing;
 
 use super::{End, Relay};
+use crate::account::Relayed;
 use crate::keys::Key;
 use crate::token::{TokenKey, Trouble};
 
@@ -43,6 +44,7 @@ impl Relay {
         (key, in_token): (&Arc<Key>, &TokenKey),
         operation: Operation,
         input: &[u8],
+        relayed: Relayed,
     ) -> Result<Instant, ErrorCode> {
         if !in_token.suits(operation, input) {
             return Err(ErrorCode::Crypto);
@@ -50,7 +52,7 @@ impl Relay {
         let id = self.next_id();
         let deadline = Instant::now() + in_token.token.limit();
         let (inbox, key, input) = (Arc::clone(&self.inbox), Arc::clone(key), input.to_vec());
-        let given = in_token.token.submit(deadline, move |hand| {
+        let given = in_token.token.submit(deadline, Some(relayed), move |hand| {
             if let Some(in_token) = key.in_token() {
                 inbox.put((id, deadline, hand.run(in_token, operation, &input)));
             }

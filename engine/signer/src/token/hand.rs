@@ -10,9 +10,10 @@ use cryptoki::session::Session;
 use tollgate_keyless::Operation;
 use zeroize::Zeroizing;
 
+use super::jobs::Job;
 use super::trouble::Trouble;
 use super::uri::KeyUri;
-use super::{Inner, Job, lock, session};
+use super::{Inner, Run, lock, session};
 use crate::public_half::Public;
 use crate::relay::{Checker, Claim};
 
@@ -55,7 +56,7 @@ impl Hand {
 
     /// Runs jobs until the token is dropped. Those whose time is over are not run.
     pub(super) fn serve(mut self, number: usize) {
-        while let Some(Job { deadline, run }) = self.next(number) {
+        while let Some(Job { deadline, run, relayed: _relayed }) = self.next(number) {
             if Instant::now() < deadline {
                 run(&mut self);
             }
@@ -65,14 +66,14 @@ impl Hand {
         self.inner.changed.notify_all();
     }
 
-    fn next(&self, number: usize) -> Option<Job> {
+    fn next(&self, number: usize) -> Option<Job<Run>> {
         let mut queue = lock(&self.inner.queue);
         queue.running[number] = None;
         loop {
             if queue.is_closing {
                 return None;
             }
-            if let Some(job) = queue.jobs.pop_front() {
+            if let Some(job) = queue.jobs.pop() {
                 queue.running[number] = Some(job.deadline);
                 return Some(job);
             }

@@ -37,7 +37,7 @@ impl TokenKey {
         let of_job = uri.clone();
         let found = in_time(|done| {
             let find = move |hand: &mut Hand| done(hand.find(&of_job, &uses));
-            token.submit(Instant::now() + FIND_MAX, find)
+            token.submit(Instant::now() + FIND_MAX, None, find)
         });
         let Found { public, ski, rejection } =
             found.and_then(|it| it).map_err(|why| Error::Unavailable {
