@@ -81,7 +81,11 @@ const UPPER_LAYERS: &str = "/proc/sys/net/ipv4/tcp_available_ulp";
 
 /// Checks that the kernel can encrypt records.
 fn kernel_has_tls() -> io::Result<()> {
-    if fs::read_to_string(UPPER_LAYERS)?.split_whitespace().any(|name| name == "tls") {
+    let names = fs::read_to_string(UPPER_LAYERS).map_err(|why| {
+        let remedy = "let the server read it, or leave `kernel_tls` out";
+        io::Error::new(why.kind(), format!("{UPPER_LAYERS}: {why}: {remedy}"))
+    })?;
+    if names.split_whitespace().any(|name| name == "tls") {
         return Ok(());
     }
     let why = "load its module with `modprobe tls`, or leave `kernel_tls` out";

@@ -232,6 +232,9 @@ fn read_pin(file: &Path) -> Result<Zeroizing<Vec<u8>>, Error> {
     while pin.last().is_some_and(|byte| matches!(byte, b'\n' | b'\r')) {
         pin.pop();
     }
+    if pin.is_empty() {
+        return Err(Error::file(file, "it is empty: write the PIN of the token into it"));
+    }
     Ok(pin)
 }
 

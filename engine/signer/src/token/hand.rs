@@ -24,7 +24,7 @@ const RETRY: Duration = Duration::from_secs(1);
 pub(crate) struct Hand {
     inner: Arc<Inner>,
     open: Option<Open>,
-    /// The time before which no session is opened, after a failure.
+    /// The time before which no session is opened.
     retry: Option<Instant>,
     checker: Checker,
 }
@@ -81,8 +81,13 @@ impl Hand {
         }
     }
 
+    /// Returns whether it is too early for another session.
+    fn is_early(&self) -> bool {
+        self.retry.is_some_and(|retry| Instant::now() < retry)
+    }
+
     fn open(&mut self) -> Result<&mut Open, Trouble> {
-        if self.retry.is_some_and(|retry| Instant::now() < retry) {
+        if self.is_early() {
             return Err(Trouble::Away);
         }
         self.retry = Some(Instant::now() + RETRY);
@@ -94,11 +99,10 @@ impl Hand {
         let session = session::open(&self.inner.module, &self.inner.name, pin)
             .inspect_err(|why| *is_pin_refused = matches!(why, Trouble::Pin))?;
         drop(is_pin_refused);
-        self.retry = None;
         Ok(self.open.insert(Open { session, keys: HashMap::new() }))
     }
 
-    /// Forgets which keys were found, and the last failure.
+    /// Forgets which keys were found, and the time of the last session.
     pub(super) fn forget(&mut self) {
         self.retry = None;
         if let Some(open) = &mut self.open {
@@ -106,12 +110,14 @@ impl Hand {
         }
     }
 
-    /// Makes calls with a key, in a new session if they fail in the old one.
+    /// Makes calls with a key, in a new session if they fail in the old one. Not in one of a moment ago:
+    /// clients choose the calls, and some of them fail in every session.
     pub(super) fn with<T>(&mut self, uri: &KeyUri, act: &Act<'_, T>) -> Result<T, Trouble> {
-        if let Some(open) = &mut self.open
-            && let Ok(done) = open.with(uri, act)
-        {
-            return Ok(done);
+        if let Some(open) = &mut self.open {
+            let outcome = open.with(uri, act);
+            if outcome.is_ok() || self.is_early() {
+                return outcome;
+            }
         }
         // The token may have been away: its sessions and handles are others then.
         self.open = None;
@@ -128,8 +134,17 @@ impl Hand {
     ) -> Result<Zeroizing<Vec<u8>>, Trouble> {
         let operation = if operation == Operation::Decrypt { Operation::Raw } else { operation };
         let perform: &Act<'_, _> = &|session, key| session::perform(session, key, operation, input);
-        let result = self.with(uri, perform)?;
-        let claim = Claim { key: public, operation, input, result: &result };
-        if self.checker.are_right(&[claim]) == [true] { Ok(result) } else { Err(Trouble::Wrong) }
+        for _ in 0..2 {
+            let result = self.with(uri, perform)?;
+            let claim = Claim { key: public, operation, input, result: &result };
+            if self.checker.are_right(&[claim]) == [true] {
+                return Ok(result);
+            }
+            // The key may have another label or ID by now: another one has them.
+            if let Some(open) = &mut self.open {
+                open.keys.remove(&uri.to_string());
+            }
+        }
+        Err(Trouble::Wrong)
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use tollgate_keyless::{Operation, Ski};
-use tollgate_rsa::{Hash, RejectionKey, implicit_rejection};
+use tollgate_rsa::{Hash, RejectionKey, Workspace, implicit_rejection};
 use zeroize::{Zeroize as _, Zeroizing};
 
 use super::hand::Hand;
@@ -17,6 +17,9 @@ use crate::error::Error;
 use crate::public_half::{self, Public};
 use crate::relay::suits;
 
+/// Not in the value itself: that is moved through a channel, which would keep a copy.
+type Secret = Box<Zeroizing<[u8; 32]>>;
+
 /// A private key in a token.
 pub(crate) struct TokenKey {
     pub(crate) token: Arc<Token>,
@@ -24,7 +27,7 @@ pub(crate) struct TokenKey {
     pub(crate) ski: Ski,
     uri: KeyUri,
     /// The secret from which messages for invalid paddings are derived, if clients may decrypt.
-    rejection: Option<Zeroizing<[u8; 32]>>,
+    rejection: Option<Secret>,
 }
 
 impl TokenKey {
@@ -67,7 +70,7 @@ impl TokenKey {
 struct Found {
     public: Public,
     ski: Ski,
-    rejection: Option<Zeroizing<[u8; 32]>>,
+    rejection: Option<Secret>,
 }
 
 impl Hand {
@@ -93,7 +96,10 @@ impl Hand {
     fn find(&mut self, uri: &KeyUri, uses: &[Allowed]) -> Result<Found, Trouble> {
         self.forget();
         let spki = self.with(uri, &session::public_key)?;
-        let refuse = |why: &dyn fmt::Display| Trouble::Found(format!("has no usable key: {why}"));
+        let refuse = |why: &dyn fmt::Display| {
+            let remedy = "use RSA of 2048 to 8192 bits, or P-256";
+            Trouble::Found(format!("has a key that is not usable ({why}): {remedy}"))
+        };
         let public = public_half::public(&spki, refuse)?;
         let ski = Ski::of_public_key(&spki).ok_or_else(|| refuse(&"its public half is missing"))?;
         if uses.contains(&Allowed::Sign) {
@@ -102,23 +108,42 @@ impl Hand {
                 Public::Rsa(_) => Operation::SignPkcs1v15(Hash::Sha256),
             };
             let digest = Hash::Sha256.digest(b"a test of a signer that starts");
-            self.checked(uri, &public, sign, digest.as_ref())?;
+            self.checked(uri, &public, sign, digest.as_ref())
+                .map_err(|why| why.of_use("does not sign", "\"sign\""))?;
         }
         let mut rejection = None;
         if let Public::Rsa(key) = &public
             && uses.iter().any(|it| *it != Allowed::Sign)
         {
             let number = own_number(&spki, key.size());
-            let root = self.checked(uri, &public, Operation::Raw, &number)?;
+            let (lacks, uses) = ("does not decrypt by CKM_RSA_X_509", "\"decrypt\" and \"raw\"");
+            let root = self
+                .checked(uri, &public, Operation::Raw, &number)
+                .map_err(|why| why.of_use(lacks, uses))?;
             rejection = Some(secret_of(&root));
+            // A root that begins with a zero byte, as each valid padding does: were it shorter, errors
+            // would tell clients which paddings may be valid.
+            let mut power = number;
+            Workspace::new()
+                .and_then(|mut workspace| key.public(&mut workspace, &mut power))
+                .map_err(|why| refuse(&why))?;
+            self.checked(uri, &public, Operation::Raw, &power).map_err(|why| match why {
+                Trouble::Wrong => Trouble::Found(format!(
+                    "drops zeros at the beginning of decrypted numbers: use another module, or take \
+                     {uses} out of `client.allow`"
+                )),
+                why => why,
+            })?;
         }
         Ok(Found { public, ski, rejection })
     }
 }
 
 /// Returns the number of a key whose e-th root is its secret for [`RejectionKey`]. All signers with the
-/// key have the same one, so they give the same message for an invalid padding. No client learns the
-/// root: no signature is made of this number, and a decryption shows no more than the end of a root.
+/// key have the same one, so they give the same message for an invalid padding. No client
+/// without `raw` or `decrypt` learns the root: no signature is made of this number. A decryption shows no
+/// more than the end of a root; still, some 2^18 chosen ones tell about a root by lattice methods, with
+/// keys in files too.
 fn own_number(spki: &[u8], size: usize) -> Vec<u8> {
     let block = |number: usize| {
         let number = u32::try_from(number).unwrap_or_default().to_be_bytes();
@@ -132,9 +157,9 @@ fn own_number(spki: &[u8], size: usize) -> Vec<u8> {
     number
 }
 
-fn secret_of(root: &[u8]) -> Zeroizing<[u8; 32]> {
+fn secret_of(root: &[u8]) -> Secret {
     let mut digest = Hash::Sha256.digest(root);
-    let mut secret = Zeroizing::new([0; 32]);
+    let mut secret = Box::new(Zeroizing::new([0; 32]));
     secret.copy_from_slice(digest.as_ref());
     digest.zeroize();
     secret

@@ -7,7 +7,7 @@ use cryptoki::error::{Error, RvError};
 use cryptoki::mechanism::rsa::{PkcsMgfType, PkcsPssParams};
 use cryptoki::mechanism::{Mechanism, MechanismType};
 use cryptoki::object::{Attribute, AttributeType, KeyType, ObjectClass, ObjectHandle};
-use cryptoki::session::{Session, UserType};
+use cryptoki::session::{Session, SessionState, UserType};
 use cryptoki::types::{RawAuthPin, Ulong};
 use openssl::bn::BigNum;
 use openssl::ec::{EcGroup, EcKey, EcPoint};
@@ -72,18 +72,38 @@ pub(super) fn open(
     if token.login_required() {
         let missing = "asks for a PIN: give `pin_file` in [pkcs11]";
         let pin = pin.ok_or_else(|| Trouble::Found(missing.to_owned()))?;
+        // The login of one session is that of all sessions of a program.
+        if session.get_session_info()?.session_state() == SessionState::RoUser {
+            return Ok(session);
+        }
+        if token.user_pin_locked() {
+            return Err(locked());
+        }
+        if token.user_pin_final_try() {
+            return Err(Trouble::Found(
+                "has one attempt at the PIN left, which is not used here: correct the file of \
+                 `pkcs11.pin_file`, then log in with that PIN by the token's own tool"
+                    .into(),
+            ));
+        }
         let pin = RawAuthPin::new(Box::new(pin.to_vec()));
-        use RvError::{PinIncorrect, PinInvalid, PinLenRange, UserAlreadyLoggedIn};
+        use RvError::{PinIncorrect, PinInvalid, PinLenRange, PinLocked, UserAlreadyLoggedIn};
         match session.login_with_raw(UserType::User, &pin) {
-            // The login of one session is that of all sessions of a program.
             Ok(()) | Err(Error::Pkcs11(UserAlreadyLoggedIn, _)) => {}
             Err(Error::Pkcs11(PinIncorrect | PinInvalid | PinLenRange, _)) => {
                 return Err(Trouble::Pin);
             }
+            Err(Error::Pkcs11(PinLocked, _)) => return Err(locked()),
             Err(why) => return Err(why.into()),
         }
     }
     Ok(session)
+}
+
+fn locked() -> Trouble {
+    let why = "has locked the PIN after wrong ones: let the token's security officer set a new one, and \
+               write that into the file of `pkcs11.pin_file`";
+    Trouble::Found(why.into())
 }
 
 /// Finds a private key.

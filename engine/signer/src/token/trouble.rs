@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use cryptoki::error::Error;
+use cryptoki::error::{Error, RvError};
 
 /// The reason why a token does not do something.
 #[derive(Debug)]
@@ -19,6 +19,30 @@ pub(crate) enum Trouble {
     Pin,
     /// A result was wrong.
     Wrong,
+}
+
+impl Trouble {
+    /// Says which uses of the key clients must not have, if the token refuses one.
+    pub(super) fn of_use(self, lacks: &str, uses: &str) -> Self {
+        use RvError::{
+            FunctionNotSupported, KeyFunctionNotPermitted, KeyTypeInconsistent, MechanismInvalid,
+            MechanismParamInvalid,
+        };
+        match self {
+            Self::Call(Error::Pkcs11(
+                why @ (FunctionNotSupported
+                | KeyFunctionNotPermitted
+                | KeyTypeInconsistent
+                | MechanismInvalid
+                | MechanismParamInvalid),
+                _,
+            )) => Self::Found(format!(
+                "{lacks} with this key ({why:?}): allow that in the token, or take {uses} out of \
+                 `client.allow`"
+            )),
+            why => why,
+        }
+    }
 }
 
 impl From<Error> for Trouble {

@@ -72,6 +72,7 @@ fn what_is_not_usable_is_refused_with_a_remedy() {
     let folder = Folder::new();
     let good = hsm.settings(&folder);
     let wrong = folder.write("wrong", "73518");
+    let empty = folder.write("empty", "\n");
     let library = folder.write("library.so", "no library");
     let pin = good.lines().find(|line| line.starts_with("pin_file")).unwrap();
     let table = &good[good.find("[pkcs11]").unwrap()..good.find("[[key]]").unwrap()];
@@ -102,10 +103,11 @@ fn what_is_not_usable_is_refused_with_a_remedy() {
         (object("object=pair"), "has 2 public keys with the ID"),
         (object("object=torn").replace(", \"decrypt\", \"raw\"]", "]"), torn),
         (object("object=torn").replace("\"sign\", ", ""), torn),
-        (object("object=small"), "no usable key: it has less than 2048 bits"),
+        (object("object=small"), "not usable (it has less than 2048 bits): use RSA of 2048"),
         (object("id=%02"), "\"web\" is the same key as \"curve\""),
         (good.replace(pin, ""), "asks for a PIN: give `pin_file`"),
         (good.replace(pin, "pin_file = \"none\""), "none: No such file"),
+        (good.replace(pin, &format!("pin_file = {empty:?}")), "empty: it is empty: write the PIN"),
         (good.replace(pin, &format!("pin_file = {wrong:?}")), "refused the PIN: correct the file"),
     ] {
         let error = read(&folder, &text).and_then(|config| Signer::check(&config)).unwrap_err();
@@ -162,6 +164,7 @@ fn a_token_that_is_removed_fails_and_other_keys_work() {
     let rig = hsm.signer(|text| text);
     let mut client = rig.connect();
     assert!(client.run("rsa-2048.pem", SIGN, &digest()).is_ok());
+    thread::sleep(Duration::from_millis(1500)); // no session is opened in one second
     hsm.remove();
     for _ in 0..5 {
         assert_eq!(client.run("rsa-2048.pem", SIGN, &digest()), Err(ErrorCode::Internal));
@@ -183,6 +186,8 @@ fn sessions_are_opened_anew_but_not_with_a_refused_pin() {
     let mut client = rig.connect();
     let mut sign = || client.run("rsa-2048.pem", SIGN, &digest());
     assert!(sign().is_ok());
+    let second = || thread::sleep(Duration::from_millis(1500)); // no session is opened in one
+    second();
     let module = Pkcs11::new(MODULE).unwrap();
     module.clone().finalize().unwrap();
     module.initialize(CInitializeArgs::new(CInitializeFlags::OS_LOCKING_OK)).unwrap();
@@ -195,12 +200,13 @@ fn sessions_are_opened_anew_but_not_with_a_refused_pin() {
     let [old, new] = [PIN, "1234567"].map(|pin| AuthPin::new(pin.into()));
     session.set_pin(&old, &new).unwrap();
     session.logout().unwrap();
+    second();
     assert_eq!(sign(), Err(ErrorCode::Internal));
     assert_eq!(said(&rig, "the token \"site\" refused the PIN"), 1);
     session.login(UserType::User, Some(&new)).unwrap();
     session.set_pin(&new, &old).unwrap();
     session.logout().unwrap();
-    thread::sleep(Duration::from_millis(1500)); // sessions are opened at most once a second
+    second();
     assert_eq!(sign(), Err(ErrorCode::Internal), "it is not tried again");
     let same = hsm.settings(&rig.folder).replace("sessions = 3", "sessions = 1");
     rig.running.reload(&read(&rig.folder, &same).unwrap()).unwrap();
@@ -285,10 +291,11 @@ fn a_wrong_result_does_not_leave() {
     let Some(hsm) = Hsm::alone(test, &[WEB, ("rsa-2048-e3.pem", "e3", "08"), CURVE]) else {
         return;
     };
-    // The session keeps its handle of the key; another one would find the file with the label.
     let rig = hsm.signer(|text| text.replace("sessions = 3", "sessions = 1"));
     let mut client = rig.connect();
     assert!(client.run("rsa-2048.pem", SIGN, &digest()).is_ok());
+    // The session keeps its handle of the key, and a search finds the same one.
+    hsm.relabel([("web", "other"), ("e3", "web")]);
     hsm.swap();
     for operation in [SIGN, Operation::SignPss(tollgate_rsa::Hash::Sha256)] {
         let answer = client.run("rsa-2048.pem", operation, &digest());
@@ -299,7 +306,108 @@ fn a_wrong_result_does_not_leave() {
         assert_eq!(answer, Err(ErrorCode::Internal));
     }
     assert_eq!(said(&rig, "gave a wrong result, which was not used"), 1);
-    hsm.swap();
+    hsm.relabel([("web", "e3"), ("other", "web")]);
     assert!(client.run("rsa-2048.pem", SIGN, &digest()).is_ok());
     assert_eq!(said(&rig, "works again"), 1);
+}
+
+/// A token that locks itself does so after few wrong PINs, and each start would try one.
+#[test]
+fn the_last_attempt_at_a_pin_is_not_used() {
+    let test = "the_last_attempt_at_a_pin_is_not_used";
+    let Some(hsm) = Hsm::alone(test, &[WEB, CURVE]) else { return };
+    let folder = Folder::new();
+    let check = || Signer::check(&read(&folder, &hsm.settings(&folder)).unwrap());
+    for (flag, why) in [
+        (1 << 17, "has one attempt at the PIN left, which is not used here: correct"),
+        (1 << 18, "has locked the PIN after wrong ones: let the token's security officer"),
+    ] {
+        hsm.flag(flag);
+        let error = check().unwrap_err().to_string();
+        assert!(error.contains(why), "{error}");
+    }
+    // Sessions need no attempt while this process is logged in.
+    let _session = hsm.session();
+    check().unwrap();
+}
+
+#[test]
+fn a_token_without_decryption_says_what_to_disallow() {
+    let test = "a_token_without_decryption_says_what_to_disallow";
+    let Some(hsm) = Hsm::alone(test, &[WEB, CURVE]) else { return };
+    let folder = Folder::new();
+    let good = hsm.settings(&folder).replace(MODULE, &hsm.module("POOR"));
+    let check = |text: &str| Signer::check(&read(&folder, text).unwrap());
+    for (allow, why) in [
+        (r#"["decrypt"]"#, "does not decrypt by CKM_RSA_X_509 with this key (MechanismInvalid)"),
+        (r#"["decrypt"]"#, "take \"decrypt\" and \"raw\" out of `client.allow`"),
+        (r#"["sign"]"#, "does not sign with this key (MechanismInvalid): allow that in the token"),
+    ] {
+        let text = good.replace(r#"["sign", "decrypt", "raw"]"#, allow);
+        let error = check(&text).unwrap_err().to_string();
+        assert!(error.contains(why), "{why:?} in {error}");
+    }
+}
+
+/// Errors for short results would tell clients that a decrypted number begins with zero.
+#[test]
+fn a_module_that_drops_zeros_may_not_decrypt() {
+    let test = "a_module_that_drops_zeros_may_not_decrypt";
+    let Some(hsm) = Hsm::alone(test, &[WEB, CURVE]) else { return };
+    let folder = Folder::new();
+    let text = hsm.settings(&folder).replace(MODULE, &hsm.module("SHORT"));
+    let check = |text: &str| Signer::check(&read(&folder, text).unwrap());
+    let error = check(&text).unwrap_err().to_string();
+    let why = "\"site\" drops zeros at the beginning of decrypted numbers: use another module";
+    assert!(error.contains(why), "{error}");
+    check(&text.replace(r#", "decrypt", "raw"]"#, "]")).unwrap();
+}
+
+/// Each session has a handle of the old key.
+#[test]
+fn keys_that_exchange_labels_are_found_by_all_sessions() {
+    let test = "keys_that_exchange_labels_are_found_by_all_sessions";
+    let Some(hsm) = Hsm::alone(test, &[WEB, CURVE, ("rsa-3072.pem", "later", "07")]) else {
+        return;
+    };
+    let rig = hsm.signer(|text| text);
+    let mut client = rig.connect();
+    let mut sign_with = |key| {
+        let request = |id| request(id, Some(ski(key)), SIGN.code(), &digest());
+        client.send(&(0..64).flat_map(request).collect::<Vec<u8>>());
+        for _ in 0..64 {
+            let (_, opcode, signature) = client.receive().unwrap();
+            assert_eq!(opcode, RESPONSE, "{:?}", rig.said.lock().unwrap());
+            assert!(is_valid(key, SIGN, &signature));
+        }
+    };
+    sign_with("rsa-2048.pem");
+    hsm.relabel([("web", "old"), ("later", "web")]);
+    rig.running.reload(&read(&rig.folder, &hsm.settings(&rig.folder)).unwrap()).unwrap();
+    sign_with("rsa-3072.pem");
+}
+
+/// Clients choose the operations, so one that fails in every session must not open sessions at will.
+#[test]
+fn sessions_are_opened_at_most_once_a_second() {
+    let test = "sessions_are_opened_at_most_once_a_second";
+    let Some(hsm) = Hsm::alone(test, &[WEB, CURVE]) else { return };
+    let poor = hsm.module("POOR");
+    let rig = hsm.signer(|text| {
+        let allow = r#"keys = ["web"]
+allow = ["sign"]"#;
+        let text = text.replace("sessions = 3", "sessions = 1").replace(MODULE, &poor);
+        format!("{}{allow}\n", &text[..text.find("keys = ").unwrap()])
+    });
+    let mut client = rig.connect();
+    // Handles of the module are numbers in turn; a search may take one for each object.
+    let handle = || hsm.session().to_string().parse::<u64>().unwrap();
+    let (before, began) = (handle(), Instant::now());
+    let pss = Operation::SignPss(tollgate_rsa::Hash::Sha256);
+    for _ in 0..100 {
+        assert_eq!(client.run("rsa-2048.pem", pss, &digest()), Err(ErrorCode::Internal));
+        assert!(client.run("rsa-2048.pem", SIGN, &digest()).is_ok());
+    }
+    let (handles, seconds) = (handle() - before, began.elapsed().as_secs());
+    assert!(handles <= 1 + 5 * (seconds + 2), "{handles} in {seconds} s");
 }

@@ -6,6 +6,11 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use cryptoki::context::{CInitializeArgs, CInitializeFlags, Pkcs11};
+use cryptoki::error::{Error, RvError};
+use cryptoki::object::{Attribute, ObjectClass};
+use cryptoki::session::{Session, UserType};
+use cryptoki::types::AuthPin;
 use tollgate_signer::Signer;
 
 use crate::rig::{Folder, Rig, key, key_file, own_client};
@@ -124,6 +129,54 @@ impl Hsm {
         self.import(("rsa-2048-e3.pem", "other", "0a"));
     }
 
+    /// Sets a flag of the token.
+    pub(crate) fn flag(&self, flag: u64) {
+        let file = self.files().join("token.object");
+        let mut bytes = fs::read(&file).unwrap();
+        bytes[7] += 1; // counts changes
+        let name = 0x8000_534b_u64.to_be_bytes(); // of the flags; then there are 8 bytes for their type
+        let at = bytes.windows(8).position(|it| *it == name).unwrap() + 16;
+        let flags = bytes[at..][..8].first_chunk_mut().unwrap();
+        *flags = (u64::from_be_bytes(*flags) | flag).to_be_bytes();
+        fs::write(file, bytes).unwrap();
+    }
+
+    /// Opens a session in this process, with the right PIN.
+    pub(crate) fn session(&self) -> Session {
+        let module = Pkcs11::new(MODULE).unwrap();
+        let flags = CInitializeArgs::new(CInitializeFlags::OS_LOCKING_OK);
+        let _ = module.initialize(flags); // The signer may have done it.
+        let is_site = |slot: &_| module.get_token_info(*slot).unwrap().label() == "site";
+        let slot = module.get_slots_with_token().unwrap().into_iter().find(is_site).unwrap();
+        let session = module.open_rw_session(slot).unwrap();
+        match session.login(UserType::User, Some(&AuthPin::new(PIN.into()))) {
+            Ok(()) | Err(Error::Pkcs11(RvError::UserAlreadyLoggedIn, _)) => session,
+            Err(why) => panic!("{why}"),
+        }
+    }
+
+    /// Gives private keys other labels.
+    pub(crate) fn relabel(&self, labels: [(&str, &str); 2]) {
+        let session = self.session();
+        let label = |label: &str| Attribute::Label(label.into());
+        for (old, new) in labels {
+            let private = Attribute::Class(ObjectClass::PRIVATE_KEY);
+            let found = session.find_objects(&[label(old), private]).unwrap();
+            session.update_attributes(found[0], &[label(new)]).unwrap();
+        }
+    }
+
+    /// Compiles a module that is `SHORT` or `POOR`, and returns its path.
+    pub(crate) fn module(&self, how: &str) -> String {
+        let (code, module) = (self.folder.join("module.c"), self.folder.join("module.so"));
+        fs::write(&code, OTHER_MODULE).unwrap();
+        let mut gcc = Command::new("gcc");
+        let gcc = gcc.args([&format!("-D{how}"), "-shared", "-fPIC", "-o"]).args([&module, &code]);
+        let output = gcc.arg("-ldl").output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        module.display().to_string()
+    }
+
     /// Gives each of two private keys of one size the file of the other one.
     pub(crate) fn swap(&self) {
         let mut private = self.objects();
@@ -145,6 +198,43 @@ impl Hsm {
         Hang { file, kept }
     }
 }
+
+/// [`MODULE`] with faults: `SHORT` drops zeros at the beginning of decrypted numbers, `POOR` neither
+/// decrypts nor signs with PSS or ECDSA. It has the functions of PKCS#11 2.40 in their order, after the
+/// version.
+const OTHER_MODULE: &str = r#"
+#include <dlfcn.h>
+#include <string.h>
+typedef unsigned long Long;
+static void *functions[69];
+static Long (*decrypt)(Long, void *, Long, unsigned char *, Long *);
+static Long (*sign_init)(Long, Long *, Long);
+static Long shorter(Long session, void *in, Long in_len, unsigned char *out, Long *len) {
+    Long rv = decrypt(session, in, in_len, out, len);
+    while (rv == 0 && out && *len && !*out) memmove(out, out + 1, --*len);
+    return rv;
+}
+static Long no_decrypt(Long session, Long *mechanism, Long key) { return 0x70; }
+static Long no_pss(Long session, Long *mechanism, Long key) {
+    return *mechanism == 0xd || *mechanism == 0x1041 ? 0x70 : sign_init(session, mechanism, key);
+}
+Long C_GetFunctionList(void ***list) {
+    void *module = dlopen("/usr/lib/softhsm/libsofthsm2.so", RTLD_NOW);
+    Long (*real)(void ***) = dlsym(module, "C_GetFunctionList");
+    Long rv = real(list);
+    memcpy(functions, *list, sizeof functions);
+    decrypt = functions[35];
+    sign_init = functions[43];
+#ifdef SHORT
+    functions[35] = shorter;
+#else
+    functions[34] = no_decrypt;
+    functions[43] = no_pss;
+#endif
+    *list = functions;
+    return rv;
+}
+"#;
 
 /// A file that no program can open.
 pub(crate) struct Hang {
