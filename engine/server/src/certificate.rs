@@ -15,6 +15,7 @@ use openssl::nid::Nid;
 use openssl::pkey::{PKey, Private};
 use openssl::rsa::Rsa;
 use openssl::sha::sha256;
+use openssl::ssl::{SslContextBuilder, SslVerifyMode};
 use openssl::x509::extension::{BasicConstraints, SubjectAlternativeName};
 use openssl::x509::{X509, X509NameBuilder, X509Ref};
 use zeroize::Zeroizing;
@@ -207,6 +208,16 @@ pub(crate) fn read_roots(pem: &[u8]) -> Result<Vec<X509>, Error> {
         return Err(broken("no PEM block of a certificate in them".to_owned()).into());
     }
     Ok(roots)
+}
+
+/// Lets connections request a certificate, and end if the client has none that these roots issued.
+pub(crate) fn require(context: &mut SslContextBuilder, roots: &[X509]) -> Result<(), ErrorStack> {
+    for root in roots {
+        context.cert_store_mut().add_cert(root.clone())?;
+        context.add_client_ca(root)?;
+    }
+    context.set_verify(SslVerifyMode::PEER | SslVerifyMode::FAIL_IF_NO_PEER_CERT);
+    Ok(())
 }
 
 /// Reads the OCSP response beside a chain, if there is one.

@@ -16,10 +16,9 @@ use openssl::pkey::{PKeyRef, Private};
 use openssl::sha::sha256;
 use openssl::ssl::{
     AlpnError, ClientHelloResponse, NameType, SniError, Ssl, SslAlert, SslContext,
-    SslContextBuilder, SslMode, SslOptions, SslRef, SslSessionCacheMode, SslVerifyMode, SslVersion,
+    SslContextBuilder, SslMode, SslOptions, SslRef, SslSessionCacheMode, SslVersion,
     select_next_proto,
 };
-use openssl::x509::X509;
 
 use crate::certificate::{self, Credentials};
 use crate::config::{Config, Resumption};
@@ -215,7 +214,7 @@ fn context(
     let_pause(&mut context, config.engine, handshakes)
         .map_err(Unavailable::openssl("setting up pauses of handshakes"))?;
     if let Some(roots) = &config.client_roots {
-        require_certificates(&mut context, &certificate::read_roots(roots)?)
+        certificate::require(&mut context, &certificate::read_roots(roots)?)
             .map_err(Unavailable::openssl("setting the trust anchors of clients"))?;
     }
     let credentials = identities.default();
@@ -402,16 +401,6 @@ fn resumption(
             use_tickets(context, library, &store.tickets)
         }
     }
-}
-
-/// Lets connections request a certificate, and end if the client has none that these roots issued.
-fn require_certificates(context: &mut SslContextBuilder, roots: &[X509]) -> Result<(), ErrorStack> {
-    for root in roots {
-        context.cert_store_mut().add_cert(root.clone())?;
-        context.add_client_ca(root)?;
-    }
-    context.set_verify(SslVerifyMode::PEER | SslVerifyMode::FAIL_IF_NO_PEER_CERT);
-    Ok(())
 }
 
 fn identity(

@@ -23,7 +23,7 @@ pub(crate) struct Account {
     relayed: AtomicUsize,
 }
 
-/// The maximum number of operations that upstream signers may have for all clients. Further ones wait in
+/// The maximum number of operations that upstream signers or a token may have for all clients. Further ones wait in
 /// their connections.
 pub(crate) const RELAYED_MAX: usize = 4096;
 

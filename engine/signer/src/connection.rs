@@ -35,7 +35,7 @@ pub(crate) struct Connection {
     pub(crate) ends: bool,
     /// The number of its operations that the worker has, and has not answered.
     pub(crate) running: usize,
-    /// The number of its operations that upstream signers have.
+    /// The number of its operations that upstream signers or tokens have.
     pub(crate) relayed: usize,
     /// It takes no more requests until one of these ends.
     pub(crate) is_blocked: bool,

@@ -3,10 +3,10 @@
 //! A call of a module blocks, for as long as the module likes. So workers make none: each token has
 //! threads with a session each, and an operation has a time limit at its worker.
 
-mod hand;
 mod jobs;
 mod key;
 mod session;
+mod session_thread;
 mod trouble;
 mod uri;
 
@@ -20,9 +20,9 @@ use std::time::Instant;
 use cryptoki::context::Pkcs11;
 use zeroize::Zeroizing;
 
-pub(crate) use self::hand::Hand;
 use self::jobs::{Job, Jobs};
 pub(crate) use self::key::TokenKey;
+pub(crate) use self::session_thread::SessionThread;
 pub(crate) use self::trouble::Trouble;
 pub use self::uri::KeyUri;
 use self::uri::TokenName;
@@ -59,7 +59,7 @@ struct Inner {
 }
 
 /// The work of a job.
-type Run = Box<dyn FnOnce(&mut Hand) + Send>;
+type Run = Box<dyn FnOnce(&mut SessionThread) + Send>;
 
 /// The jobs of the threads.
 struct Waiting {
@@ -134,9 +134,9 @@ impl Token {
             })?;
             let inner = Arc::clone(&inner);
             lock(&inner.queue).threads += 1;
-            let hand = Hand::new(Arc::clone(&inner), checker);
+            let its = SessionThread::new(Arc::clone(&inner), checker);
             let thread = thread::Builder::new().name(format!("token {number}"));
-            thread.spawn(move || hand.serve(number)).map_err(|why| {
+            thread.spawn(move || its.serve(number)).map_err(|why| {
                 lock(&inner.queue).threads -= 1;
                 Error::system(doing)(why)
             })?;
@@ -154,7 +154,7 @@ impl Token {
         &self,
         deadline: Instant,
         relayed: Option<Relayed>,
-        run: impl FnOnce(&mut Hand) + Send + 'static,
+        run: impl FnOnce(&mut SessionThread) + Send + 'static,
     ) -> Result<(), Trouble> {
         let mut queue = lock(&self.inner.queue);
         let now = Instant::now();

@@ -52,9 +52,9 @@ impl Relay {
         let id = self.next_id();
         let deadline = Instant::now() + in_token.token.limit();
         let (inbox, key, input) = (Arc::clone(&self.inbox), Arc::clone(key), input.to_vec());
-        let given = in_token.token.submit(deadline, Some(relayed), move |hand| {
+        let given = in_token.token.submit(deadline, Some(relayed), move |on| {
             if let Some(in_token) = key.in_token() {
-                inbox.put((id, deadline, hand.run(in_token, operation, &input)));
+                inbox.put((id, deadline, on.run(in_token, operation, &input)));
             }
         });
         given.map(|()| deadline).map_err(|why| {

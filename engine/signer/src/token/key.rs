@@ -8,7 +8,7 @@ use tollgate_keyless::{Operation, Ski};
 use tollgate_rsa::{Hash, RejectionKey, Workspace, implicit_rejection};
 use zeroize::{Zeroize as _, Zeroizing};
 
-use super::hand::Hand;
+use super::session_thread::SessionThread;
 use super::trouble::Trouble;
 use super::uri::KeyUri;
 use super::{FIND_MAX, Token, in_time, session};
@@ -39,7 +39,7 @@ impl TokenKey {
     ) -> Result<Self, Error> {
         let of_job = uri.clone();
         let found = in_time(|done| {
-            let find = move |hand: &mut Hand| done(hand.find(&of_job, &uses));
+            let find = move |on: &mut SessionThread| done(on.find(&of_job, &uses));
             token.submit(Instant::now() + FIND_MAX, None, find)
         });
         let Found { public, ski, rejection } =
@@ -73,7 +73,7 @@ struct Found {
     rejection: Option<Secret>,
 }
 
-impl Hand {
+impl SessionThread {
     /// Runs an operation whose input suits the key, and checks the result with the public key.
     pub(crate) fn run(
         &mut self,
@@ -140,10 +140,10 @@ impl Hand {
 }
 
 /// Returns the number of a key whose e-th root is its secret for [`RejectionKey`]. All signers with the
-/// key have the same one, so they give the same message for an invalid padding. No client
-/// without `raw` or `decrypt` learns the root: no signature is made of this number. A decryption shows no
-/// more than the end of a root; still, some 2^18 chosen ones tell about a root by lattice methods, with
-/// keys in files too.
+/// key have the same one, so they give the same message for an invalid padding. No client without `raw`
+/// or `decrypt` learns the root: no signature is made of this number. A decryption shows no more than the
+/// end of a root; by an estimate, some 2^18 chosen ones give a root by lattice methods, with keys in files
+/// too.
 fn own_number(spki: &[u8], size: usize) -> Vec<u8> {
     let block = |number: usize| {
         let number = u32::try_from(number).unwrap_or_default().to_be_bytes();

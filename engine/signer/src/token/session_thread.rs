@@ -21,7 +21,7 @@ use crate::relay::{Checker, Claim};
 const RETRY: Duration = Duration::from_secs(1);
 
 /// A thread of a token: its session, and what checks results.
-pub(crate) struct Hand {
+pub(crate) struct SessionThread {
     inner: Arc<Inner>,
     open: Option<Open>,
     /// The time before which no session is opened.
@@ -49,7 +49,7 @@ impl Open {
 /// Calls of a module with a key.
 type Act<'a, T> = dyn Fn(&Session, ObjectHandle) -> Result<T, Trouble> + 'a;
 
-impl Hand {
+impl SessionThread {
     pub(super) const fn new(inner: Arc<Inner>, checker: Checker) -> Self {
         Self { inner, open: None, retry: None, checker }
     }
