@@ -1,23 +1,31 @@
 //! A core that serves in turns, as a worker of `tollgate signer` does.
 //!
-//! A turn takes the requests that are there when it begins, runs their operations in batches, and
-//! answers all of them at its end. Those that come meanwhile are the next turn. If none came, the next
-//! request has a turn of its own, at once.
+//! A turn takes the requests that have come, runs one batch of their operations, and answers it. The
+//! requests that are left, and those that come meanwhile, are for the next turns. If there are none,
+//! the next request has a turn of its own, at once.
 //!
-//! By the method of \[Bailey54\], the sizes of the turns form a Markov chain. With T(n) the time of a
-//! turn of n requests and p(k; a) the Poisson probability of k if a are expected, a turn of n is
-//! followed by one of k with probability `p(k; rate T(n))`, and by one of 1 also if k is 0. Of the k
-//! requests that come during a turn of n, each waits for a uniform part of T(n), and then takes T(k).
+//! By the method of \[Bailey54\], the numbers of requests at the beginnings of the turns form a Markov
+//! chain. With w the operations of a full batch and T(b) the time of a turn with a batch of b, a turn
+//! that begins with n requests runs b = min(n, w) of them, and the next one begins with n - b and a
+//! Poisson number of new ones, of mean rate T(b), or with 1 if both are 0.
+//!
+//! A request that comes during a turn waits for a uniform part of T(b). Those of one turn come from
+//! many connections, which the next turn reads in any order, so the place of a request among them does
+//! not depend on its time. With i requests before it, floor(i / w) full turns follow, and then its
+//! own. The size of its own batch is w, if so many have come by then, which again is a Poisson number.
 //! The mean and the distribution of the response time follow without a further approximation.
 
 use crate::Error;
 use crate::demand::as_f64;
 
-/// The largest number of requests in a turn of the chain. Turns at 95 % of the capacity hardly ever
-/// have more.
+/// The largest number of requests in the chain. At 95 % of the capacity there are hardly ever more.
 const STATES: usize = 512;
 /// The largest rate, as a share of the capacity.
 const LOAD_MAX: f64 = 0.95;
+/// The largest number of operations in a batch.
+const WIDTH_MAX: usize = 64;
+/// Probabilities below this one are left out.
+const NEGLIGIBLE: f64 = 1e-14;
 
 /// The times of a core that serves in turns.
 ///
@@ -30,15 +38,15 @@ const LOAD_MAX: f64 = 0.95;
 /// // Without load, a request takes its own turn.
 /// let calm = turns.at(1e-3)?;
 /// assert!((calm.mean_ns() - 11e3).abs() < 1.0);
-/// // At nearly full load, turns are long and batches full.
+/// // At nearly full load, requests wait and batches are full.
 /// let busy = turns.at(0.9 * turns.capacity_per_s())?;
 /// assert!(busy.operations_per_batch() > 1.5 && busy.mean_ns() > 2.0 * calm.mean_ns());
 /// # Ok::<(), tollgate_fleet::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Turns {
-    work_ns: f64,
-    batch_ns: Vec<f64>,
+    /// The time of a turn with a batch of one operation, of two, and so on.
+    turn_ns: Vec<f64>,
 }
 
 impl Turns {
@@ -47,30 +55,26 @@ impl Turns {
     ///
     /// # Errors
     ///
-    /// No batch; a time that is below 0 or not finite; a batch without a time.
+    /// No batch, or more than 64 sizes; a time that is below 0 or not finite; a batch without a time.
     pub fn new(work_ns: f64, batch_ns: Vec<f64>) -> Result<Self, Error> {
         let work_ns = Error::not_negative("the work for a request in ns", work_ns)?;
         Error::positive("the number of sizes of batches", as_f64(batch_ns.len() as u64))?;
-        for ns in &batch_ns {
-            Error::positive("the time of a batch in ns", *ns)?;
+        if batch_ns.len() > WIDTH_MAX {
+            let (what, value) = ("the number of sizes of batches", as_f64(batch_ns.len() as u64));
+            return Err(Error::Rejected { what, value, must: "be at most 64" });
         }
-        Ok(Self { work_ns, batch_ns })
-    }
-
-    /// Returns the time of a turn of `requests`, in nanoseconds.
-    fn turn_ns(&self, requests: usize) -> f64 {
-        let width = self.batch_ns.len();
-        let full = as_f64((requests / width) as u64) * self.batch_ns[width - 1];
-        let rest = requests % width;
-        let rest = if rest == 0 { 0.0 } else { self.batch_ns[rest - 1] };
-        self.work_ns.mul_add(as_f64(requests as u64), full + rest)
+        let turn = |(others, ns): (usize, &f64)| {
+            let ns = Error::positive("the time of a batch in ns", *ns)?;
+            Ok::<f64, Error>(work_ns.mul_add(as_f64(others as u64 + 1), ns))
+        };
+        Ok(Self { turn_ns: batch_ns.iter().enumerate().map(turn).collect::<Result<_, _>>()? })
     }
 
     /// Returns the requests per second of full batches.
     #[must_use]
     pub fn capacity_per_s(&self) -> f64 {
-        let width = self.batch_ns.len();
-        1e9 * as_f64(width as u64) / self.turn_ns(width)
+        let width = self.turn_ns.len();
+        1e9 * as_f64(width as u64) / self.turn_ns[width - 1]
     }
 
     /// Returns the steady state at random arrivals.
@@ -87,12 +91,11 @@ impl Turns {
             let must = "be at most 95 % of the capacity";
             return Err(Error::Rejected { what: "the rate per second", value: per_s, must });
         }
-        let turn_ns: Vec<f64> = (0..=STATES).map(|requests| self.turn_ns(requests)).collect();
-        let rows: Vec<Vec<f64>> = turn_ns.iter().map(|ns| poisson(rate * ns)).collect();
+        let rows: Vec<Vec<f64>> = self.turn_ns.iter().map(|ns| poisson(rate * ns)).collect();
         let mut shares = vec![0.0; STATES + 1];
         shares[1] = 1.0;
-        // The chain forgets its beginning within some hundred turns.
-        for _ in 0..10_000 {
+        // The chain forgets its beginning within some thousand turns.
+        for _ in 0..20_000 {
             let next = after(&shares, &rows);
             let change: f64 = shares.iter().zip(&next).map(|(a, b)| (a - b).abs()).sum();
             shares = next;
@@ -100,85 +103,138 @@ impl Turns {
                 break;
             }
         }
-        Ok(Steady { width: self.batch_ns.len(), turn_ns, rows, shares, rate })
+        Ok(Steady::new(&self.turn_ns, rate, &shares, &rows))
     }
 }
 
-/// Returns the probabilities of 0 to [`STATES`] arrivals; the last one is that of all more.
+/// Returns the probabilities of 0, 1 and more arrivals, up to [`STATES`] and as far as they count.
 fn poisson(expected: f64) -> Vec<f64> {
-    let mut probability = (-expected).exp(); // at most 0.95 * STATES are expected: no underflow
+    let mut probability = (-expected).exp();
     let mut row = vec![probability];
-    for k in 1..STATES {
+    for k in 1..=STATES {
         probability *= expected / as_f64(k as u64);
+        if probability < NEGLIGIBLE && as_f64(k as u64) > expected {
+            break;
+        }
         row.push(probability);
     }
-    let below: f64 = row.iter().sum();
-    row.push((1.0 - below).max(0.0));
     row
 }
 
-/// Returns the shares of the turns that follow.
+/// Returns the shares of the turns that follow, by the number of requests at their beginnings.
 fn after(shares: &[f64], rows: &[Vec<f64>]) -> Vec<f64> {
     let mut next = vec![0.0; shares.len()];
-    for (share, row) in shares.iter().zip(rows).filter(|(share, _)| **share > 1e-18) {
-        for (next, probability) in next.iter_mut().zip(row) {
-            *next += share * probability;
+    for (requests, share) in shares.iter().enumerate().filter(|(_, share)| **share > 1e-18) {
+        let batch = requests.min(rows.len());
+        for (come, probability) in rows[batch - 1].iter().enumerate() {
+            next[(requests - batch + come).min(STATES)] += share * probability;
         }
     }
     next[1] += core::mem::take(&mut next[0]);
+    let sum: f64 = next.iter().sum(); // what was left out
+    next.iter_mut().for_each(|share| *share /= sum);
     next
 }
 
 /// The steady state of [`Turns`] at a rate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Steady {
-    width: usize,
-    turn_ns: Vec<f64>,
-    /// The probabilities of arrivals during a turn of each size.
-    rows: Vec<Vec<f64>>,
-    shares: Vec<f64>,
-    /// Requests in a nanosecond.
-    rate: f64,
+    operations_per_batch: f64,
+    busy: f64,
+    times: Vec<Time>,
+}
+
+/// The response time of a share of the requests.
+#[derive(Clone, Debug, PartialEq)]
+struct Time {
+    share: f64,
+    /// The turn in which they come, of which they wait for a uniform part; 0 if there is none.
+    before_ns: f64,
+    /// From the end of this turn to the end of their own.
+    after_ns: f64,
 }
 
 impl Steady {
-    fn mean(&self, of: impl Fn(usize) -> f64) -> f64 {
-        self.shares.iter().enumerate().map(|(requests, share)| share * of(requests)).sum()
-    }
-
-    /// Returns the shares of turns by their number of requests.
-    #[must_use]
-    pub fn shares(&self) -> &[f64] {
-        &self.shares
+    fn new(turn_ns: &[f64], rate: f64, shares: &[f64], rows: &[Vec<f64>]) -> Self {
+        let width = turn_ns.len();
+        let full_ns = turn_ns[width - 1];
+        let turns = |count: usize| as_f64(count as u64) * full_ns;
+        // The arrivals during a number of full turns.
+        let during: Vec<Vec<f64>> =
+            (0..=STATES / width).map(|count| poisson(rate * turns(count))).collect();
+        // By the batch of the turn before, 0 if there is none; the full turns between; the own batch.
+        let mut weights = vec![vec![vec![0.0; width + 1]; STATES / width + 1]; width + 1];
+        let (mut operations, mut ns) = (0.0, 0.0);
+        for (requests, share) in shares.iter().enumerate().skip(1) {
+            let batch = requests.min(width);
+            operations += share * as_f64(batch as u64);
+            ns += share * turn_ns[batch - 1];
+            let left = requests - batch;
+            for (come, probability) in rows[batch - 1].iter().enumerate() {
+                let (weight, next) = (share * probability, (left + come).min(STATES));
+                if weight < NEGLIGIBLE {
+                    continue;
+                }
+                if next == 0 {
+                    weights[0][0][1] += weight;
+                }
+                for place in left..next {
+                    let between = place / width;
+                    let there = next - between * width;
+                    let to = &mut weights[batch][between];
+                    if there >= width {
+                        to[width] += weight;
+                        continue;
+                    }
+                    let mut rest = 1.0;
+                    for (size, probability) in (there..width).zip(&during[between]) {
+                        to[size] += weight * probability;
+                        rest -= probability;
+                    }
+                    to[width] += weight * f64::max(rest, 0.0);
+                }
+            }
+        }
+        let mut times = Vec::new();
+        for (batch, weights) in weights.iter().enumerate() {
+            let before_ns = batch.checked_sub(1).map_or(0.0, |last| turn_ns[last]);
+            for (between, weights) in weights.iter().enumerate() {
+                for (own_ns, share) in turn_ns.iter().zip(&weights[1..]) {
+                    if *share > 0.0 {
+                        let after_ns = turns(between) + own_ns;
+                        times.push(Time { share: share / operations, before_ns, after_ns });
+                    }
+                }
+            }
+        }
+        let busy = (rate * ns / operations).min(1.0);
+        Self { operations_per_batch: operations, busy, times }
     }
 
     /// Returns the mean number of operations in a batch.
     #[must_use]
-    pub fn operations_per_batch(&self) -> f64 {
-        let batches = |requests: usize| as_f64(requests.div_ceil(self.width) as u64);
-        self.mean(|requests| as_f64(requests as u64)) / self.mean(batches)
+    pub const fn operations_per_batch(&self) -> f64 {
+        self.operations_per_batch
     }
 
     /// Returns the share of the time in which the core works.
     #[must_use]
-    pub fn busy(&self) -> f64 {
-        let (requests, ns) =
-            (self.mean(|requests| as_f64(requests as u64)), self.mean(|n| self.turn_ns[n]));
-        (self.rate * ns / requests).min(1.0)
+    pub const fn busy(&self) -> f64 {
+        self.busy
     }
 
     /// Returns the mean response time in nanoseconds.
     #[must_use]
     pub fn mean_ns(&self) -> f64 {
-        self.over_requests(|before, own| before / 2.0 + own)
+        self.over_requests(|time| time.before_ns / 2.0 + time.after_ns)
     }
 
     /// Returns the share of the requests that take longer than `ns` nanoseconds.
     #[must_use]
     pub fn exceeding(&self, ns: f64) -> f64 {
-        self.over_requests(|before, own| match ns - own {
+        self.over_requests(|time| match ns - time.after_ns {
             left if left < 0.0 => 1.0,
-            left if left < before => 1.0 - left / before,
+            left if left < time.before_ns => 1.0 - left / time.before_ns,
             _ => 0.0,
         })
     }
@@ -189,27 +245,8 @@ impl Steady {
         quantile(1.0 - q, |ns| self.exceeding(ns))
     }
 
-    /// Returns the mean over all requests of a function of the turn in which a request came, 0 if
-    /// there was none, and of its own turn.
-    fn over_requests(&self, of: impl Fn(f64, f64) -> f64) -> f64 {
-        let (mut sum, mut count) = (0.0, 0.0);
-        for (share, (row, before)) in self.shares.iter().zip(self.rows.iter().zip(&self.turn_ns)) {
-            if *share < 1e-12 {
-                continue;
-            }
-            let mut add = |weight: f64, before: f64, own: f64| {
-                sum += weight * of(before, own);
-                count += weight;
-            };
-            add(share * row[0], 0.0, self.turn_ns[1]);
-            for (requests, (probability, own)) in row.iter().zip(&self.turn_ns).enumerate().skip(1)
-            {
-                if *probability > 1e-12 {
-                    add(share * probability * as_f64(requests as u64), *before, *own);
-                }
-            }
-        }
-        sum / count
+    fn over_requests(&self, of: impl Fn(&Time) -> f64) -> f64 {
+        self.times.iter().map(|time| time.share * of(time)).sum()
     }
 }
 

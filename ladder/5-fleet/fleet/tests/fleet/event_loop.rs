@@ -1,7 +1,6 @@
 //! Simulated event loops with batches, against queues whose answers are known.
 #![allow(clippy::cast_precision_loss, reason = "tests; counts far below 2^53")]
 
-use tollgate_fleet::queue::Turns;
 use tollgate_fleet::simulation::{EventLoop, Run, Stage};
 use tollgate_record::Nanos;
 
@@ -48,22 +47,39 @@ fn batches_of_any_size_take_what_came_meanwhile() {
     }
 }
 
-/// The mean response of a server that does nothing but batches. Unlike [`Turns`], a session that
-/// completes a batch ends at once, and the others after all full batches.
-fn chain(per_ns: f64, batch_ns: &[f64], shares: &[f64]) -> f64 {
+/// The mean response of a server that does nothing but batches, and the mean size of a batch. The
+/// sessions of a turn are those that came in the turn before, or one if none came: a chain. A session
+/// that completes a batch ends at once, and the others after all full batches.
+fn chain(per_ns: f64, batch_ns: &[f64]) -> (f64, f64) {
+    const STATES: usize = 256;
     let width = batch_ns.len();
     let rest = |n: usize| if n.is_multiple_of(width) { 0.0 } else { batch_ns[n % width - 1] };
     let full = |n: usize| (n / width) as f64 * batch_ns[width - 1];
-    let (mut sessions, mut time) = (0.0, 0.0);
+    let turn = |n: usize| full(n) + rest(n);
+    let mut shares = vec![0.0; STATES];
+    shares[1] = 1.0;
+    for _ in 0..300 {
+        let mut next = vec![0.0; STATES];
+        for (n, share) in shares.iter().enumerate().filter(|(_, share)| **share > 1e-12) {
+            let mut probability = share * (-per_ns * turn(n)).exp();
+            for (k, next) in next.iter_mut().enumerate() {
+                *next += probability;
+                probability *= per_ns * turn(n) / (k + 1) as f64;
+            }
+        }
+        next[1] += core::mem::take(&mut next[0]);
+        shares = next;
+    }
+    let (mut sessions, mut time, mut batches) = (0.0, 0.0, 0.0);
     for (n, share) in shares.iter().enumerate().skip(1) {
-        let turn = full(n) + rest(n);
         let at_once: f64 = (1..=n / width).map(|k| k as f64 * batch_ns[width - 1]).sum();
         let others = (n / width * (width - 1)) as f64 * full(n);
-        let waits = per_ns * turn * turn / 2.0;
+        let waits = per_ns * turn(n) * turn(n) / 2.0;
         sessions += share * n as f64;
-        time += share * (waits + at_once + others + (n % width) as f64 * turn);
+        batches += share * n.div_ceil(width) as f64;
+        time += share * (waits + at_once + others + (n % width) as f64 * turn(n));
     }
-    time / sessions
+    (time / sessions, sessions / batches)
 }
 
 #[test]
@@ -80,12 +96,11 @@ fn limited_batches_agree_with_the_chain_of_their_turns() {
         for load in [0.2, 0.5, 0.8] {
             let found = run(&[signs(0.0, 0.0)], &batch_ns, poisson(load * capacity, 400_000));
             let per_ns = load * capacity / BATCH_NS;
-            let turns = Turns::new(0.0, batch_ns.clone()).unwrap().at(1e9 * per_ns).unwrap();
-            let response = chain(per_ns, &batch_ns, turns.shares());
+            let (response, size) = chain(per_ns, &batch_ns);
             let about = format!("width {} at {load}", batch_ns.len());
             let error = mean(&found.responses) / response - 1.0;
             assert!(error.abs() < 0.02, "{about}: {error}");
-            let error = found.operations_per_batch().unwrap() / turns.operations_per_batch() - 1.0;
+            let error = found.operations_per_batch().unwrap() / size - 1.0;
             assert!(error.abs() < 0.01, "{about}: {error}");
         }
     }

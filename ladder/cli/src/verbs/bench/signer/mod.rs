@@ -1,12 +1,13 @@
 //! `tollgate bench signer`: the rate of a signer with all connections busy, and its response times at
 //! shares of this rate.
 //!
-//! Each round has a closed loop, a few full batches of the same operation in this process, and the
-//! open loops. The ratio of the rates compares neighbours in time.
+//! Each round has a closed loop, a few batches of the same operation in this process, and the open
+//! loops. The ratio of the rates compares neighbours in time.
 
 mod cases;
 mod connection;
 mod counters;
+mod prediction;
 mod stream;
 
 use std::process::ExitCode;
@@ -18,9 +19,10 @@ use tollgate_load::{
     processes_cpu, run_requests,
 };
 use tollgate_record::vocabulary as word;
-use tollgate_record::{Estimate, Record, Topic, Unit};
+use tollgate_record::{Estimate, Kind, Record, Topic, Unit};
 use tollgate_report::grid::{Column, grid};
 use tollgate_report::text::wrapped;
+use tollgate_server::KeyKind;
 
 use super::options::signer::{Address, Signer as Options};
 use super::plan::{cores, milliseconds};
@@ -36,6 +38,7 @@ use crate::run::Run;
 use cases::Cases;
 use connection::Connection;
 use counters::Page;
+use prediction::{Closed, Predicted};
 use stream::Opener;
 
 /// The warm-up, as a share of the measured seconds.
@@ -45,7 +48,7 @@ const WARM_UP_PART: f64 = 0.5;
 const REPEATS: u32 = 3;
 
 const COLUMNS: [Column; 9] = [
-    Column::words("load", 6),
+    Column::words("load", 9),
     Column::figures("ops/s", 6),
     Column::figures("95 % interval", 15),
     Column::figures("CPU", 8),
@@ -61,9 +64,10 @@ struct Row {
     /// The share of the closed loop's rate; `None` for the closed loop.
     load: Option<f64>,
     outcomes: Vec<Outcome>,
-    /// Of each round of a closed loop: the operations of a second of the signer's CPU time, divided by
-    /// those of this process in full batches.
-    of_batches: Vec<f64>,
+    /// The rounds of a closed loop whose CPU time is known, if the engine runs batches with the key.
+    closed: Vec<Closed>,
+    /// For an open loop.
+    predicted: Option<Predicted>,
 }
 
 /// Measures the signer, and prints the verdict and the table.
@@ -80,7 +84,8 @@ pub(super) fn run(options: &Options) -> Result<ExitCode, CliError> {
     progress::plan(runs * options.rounds as usize, seconds);
     let rows = load.rounds(options, &plan, &cases)?;
     drop(progress);
-    let Some(rows) = rows else { return run.end("") };
+    let Some(mut rows) = rows else { return run.end("") };
+    predict(&mut rows);
     let label = format!(
         "{}, {}, {} connections with {} in flight each",
         cases.key_name(),
@@ -175,7 +180,7 @@ impl Load {
         cases: &Cases,
     ) -> Result<Option<Vec<Row>>, CliError> {
         let loads = [None].into_iter().chain(options.loads.iter().copied().map(Some));
-        let row = |load| Row { load, outcomes: Vec::new(), of_batches: Vec::new() };
+        let row = |load| Row { load, outcomes: Vec::new(), closed: Vec::new(), predicted: None };
         let mut rows: Vec<Row> = loads.map(row).collect();
         let all = rows.len();
         for round in 0..options.rounds {
@@ -194,9 +199,14 @@ impl Load {
                 let is_invalid = outcome.verdict == Verdict::Invalid;
                 if row.load.is_none() && !is_invalid {
                     whole = outcome.sessions_per_s().unwrap_or(0.0);
-                    let ns = cases.bits().map(batches::ns_per_operation).transpose()?.flatten();
-                    let cpu_ns = outcome.server_cpu_ns_per_session();
-                    row.of_batches.extend(ns.zip(cpu_ns).map(|(batch, own)| batch / own));
+                    let batch_ns = cases.bits().map(|bits| batches::times(KeyKind::Rsa { bits }));
+                    let batch_ns = batch_ns.transpose()?.filter(|batch_ns| !batch_ns.is_empty());
+                    let known = batch_ns.zip(outcome.server_cpu_ns_per_session());
+                    row.closed.extend(known.map(|(batch_ns, cpu_ns)| Closed {
+                        per_s: whole,
+                        cpu_ns,
+                        batch_ns,
+                    }));
                 }
                 row.outcomes.push(outcome);
                 if is_invalid {
@@ -237,6 +247,17 @@ impl Load {
     }
 }
 
+/// Predicts the open loops from the rounds of the closed loop.
+fn predict(rows: &mut [Row]) {
+    let Some(model) = rows.first().and_then(|closed| prediction::model(&closed.closed)) else {
+        return;
+    };
+    for row in rows.iter_mut().filter(|row| row.load.is_some()) {
+        let per_s = row.median(Outcome::sessions_per_s);
+        row.predicted = per_s.and_then(|per_s| Predicted::new(&model, per_s.point()));
+    }
+}
+
 fn named(load: Option<f64>) -> String {
     load.map_or_else(|| "closed".to_owned(), |load| format!("{:.0} %", 100.0 * load))
 }
@@ -256,6 +277,32 @@ impl Row {
         all.get(all.len() / 2).copied()
     }
 
+    /// Returns the operations of a second of the signer's CPU time in each round, divided by those of
+    /// this process in full batches.
+    fn of_batches(&self) -> Vec<f64> {
+        self.closed.iter().map(|round| round.full_ns() / round.cpu_ns).collect()
+    }
+
+    /// Returns the measured row, and the predicted one if there is a prediction.
+    fn rows(&self) -> Vec<Vec<String>> {
+        let predicted = self.predicted.as_ref().map(|predicted| {
+            let time = |q| times::short(whole(predicted.quantile_ns(q)));
+            let dash = || "-".to_owned();
+            vec![
+                "predicted".to_owned(),
+                dash(),
+                dash(),
+                format!("{:.1} µs", predicted.cpu_ns() / 1e3),
+                dash(),
+                format!("{:.1}", predicted.operations_per_batch()),
+                time(0.5),
+                time(0.9),
+                time(0.99),
+            ]
+        });
+        [self.cells()].into_iter().chain(predicted).collect()
+    }
+
     fn cells(&self) -> Vec<String> {
         let per_s = self.median(Outcome::sessions_per_s);
         let interval = |per_s: Estimate| {
@@ -265,7 +312,8 @@ impl Row {
         let point = |estimate: Option<Estimate>| estimate.map(|it| it.point());
         let cpu = point(self.median(Outcome::server_cpu_ns_per_session));
         let batch = point(self.median(Outcome::operations_per_batch));
-        let of_batches = (!self.of_batches.is_empty()).then(|| median(&self.of_batches));
+        let of_batches = Some(self.of_batches()).filter(|all| !all.is_empty());
+        let of_batches = of_batches.map(|all| median(&all));
         let time = |q| or_dash(self.quantile_ns(q), times::short);
         [
             named(self.load),
@@ -290,10 +338,11 @@ impl Row {
         let parameters =
             [(word::CONNECTIONS, options.connections), ("in_flight", options.in_flight)];
         let mut subject = subject(Topic::from(&*path), parameters)?;
+        let closed = subject.to_string();
         if let Some(load) = self.load {
             subject = subject.with(word::LOAD, load)?;
         }
-        let of_batches = median_estimate(&self.of_batches);
+        let of_batches = median_estimate(&self.of_batches());
         let time = |q| {
             let of = |outcome: &Outcome| outcome.transaction()?.quantile_ns(q).map(float);
             self.median(of)
@@ -314,12 +363,20 @@ impl Row {
         let record = |(quantity, unit, estimate): (_, _, Option<Estimate>)| {
             estimate.map(|estimate| figures.measured(&subject, quantity, unit, estimate))
         };
-        Ok(all.into_iter().filter_map(record).collect())
+        let mut records: Vec<Record> = all.into_iter().filter_map(record).collect();
+        let predicted = self.predicted.as_ref().map(Predicted::figures).transpose()?;
+        for (quantity, unit, estimate) in predicted.into_iter().flatten() {
+            let from = vec![closed.clone()];
+            let kind = Kind::Predicted { by: word::FLEET_RUNG.to_owned(), from };
+            let record = figures.measured(&subject, quantity, unit, estimate);
+            records.push(Record { kind, ..record });
+        }
+        Ok(records)
     }
 }
 
 fn table(rows: &[Row], has_cpu: bool) -> String {
-    let mut text = "\n".to_owned() + &grid(&COLUMNS, rows.iter().map(Row::cells).collect());
+    let mut text = "\n".to_owned() + &grid(&COLUMNS, rows.iter().flat_map(Row::rows).collect());
     text += &wrapped(
         "load: closed, all requests in flight; or random arrivals at this share of the closed loop's \
          rate; ops/s: operations per second, the median of the rounds; CPU: of the signer's process for \
@@ -328,8 +385,20 @@ fn table(rows: &[Row], has_cpu: bool) -> String {
          at once, on average; p50, p90, p99: from the request, with arrivals from the intended start, \
          to the answer",
     );
+    if rows.iter().any(|row| row.predicted.is_some()) {
+        text += &wrapped(
+            "predicted: a worker that runs a batch of the requests that have come, and answers it; from \
+             the times of batches of each size on the client's core, and the signer's other CPU time \
+             with all requests in flight; without network, waking and the client's own time",
+        );
+    }
     if !has_cpu {
         text += &wrapped("the signer's process is not known, so there is no CPU time: give --pid");
     }
     text
+}
+
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a time of a run")]
+fn whole(ns: f64) -> u64 {
+    ns.round() as u64
 }

@@ -1,0 +1,111 @@
+//! The response times of open loops, as the model of `tollgate fleet signers` predicts them.
+
+use tollgate_bench::median;
+use tollgate_fleet::queue::{Steady, Turns};
+use tollgate_record::vocabulary as word;
+use tollgate_record::{Estimate, Quantity, Unit};
+
+use crate::cells::float;
+use crate::error::CliError;
+
+/// A signer that is busier than this number of cores has several workers. The model is one of a core.
+const CORES_MAX: f64 = 1.1;
+
+/// A round with all requests in flight.
+pub(super) struct Closed {
+    /// The signer's rate, and its CPU time for an operation in nanoseconds.
+    pub(super) per_s: f64,
+    pub(super) cpu_ns: f64,
+    /// The times of batches of each size in this process, in nanoseconds.
+    pub(super) batch_ns: Vec<f64>,
+}
+
+impl Closed {
+    /// Returns the time of an operation in full batches of this process.
+    pub(super) fn full_ns(&self) -> f64 {
+        self.batch_ns.last().map_or(f64::NAN, |full| full / float(self.batch_ns.len() as u64))
+    }
+}
+
+/// Returns the model of a signer with one worker; `None` if it has more, or nothing is known.
+pub(super) fn model(rounds: &[Closed]) -> Option<Turns> {
+    let over = |of: &dyn Fn(&Closed) -> f64| median(&rounds.iter().map(of).collect::<Vec<_>>());
+    let width = rounds.first()?.batch_ns.len();
+    if over(&|round| 1e-9 * round.per_s * round.cpu_ns) > CORES_MAX {
+        return None;
+    }
+    let work_ns = over(&|round| round.cpu_ns - round.full_ns()).max(0.0);
+    Turns::new(work_ns, (0..width).map(|size| over(&|round| round.batch_ns[size])).collect()).ok()
+}
+
+/// A prediction for a rate.
+pub(super) struct Predicted {
+    steady: Steady,
+    per_s: f64,
+}
+
+impl Predicted {
+    /// Returns the prediction; `None` at more than 95 % of the capacity.
+    pub(super) fn new(model: &Turns, per_s: f64) -> Option<Self> {
+        Some(Self { steady: model.at(per_s).ok()?, per_s })
+    }
+
+    pub(super) fn quantile_ns(&self, q: f64) -> f64 {
+        self.steady.quantile_ns(q)
+    }
+
+    pub(super) const fn operations_per_batch(&self) -> f64 {
+        self.steady.operations_per_batch()
+    }
+
+    /// Returns the CPU time of the signer for an operation, in nanoseconds.
+    pub(super) fn cpu_ns(&self) -> f64 {
+        1e9 * self.steady.busy() / self.per_s
+    }
+
+    pub(super) fn figures(&self) -> Result<[(Quantity, Unit, Estimate); 5], CliError> {
+        let time = |q| Estimate::exact(self.quantile_ns(q));
+        Ok([
+            (word::CPU_NS_PER_OPERATION, Unit::Nanos, Estimate::exact(self.cpu_ns())?),
+            (
+                word::OPERATIONS_PER_BATCH,
+                Unit::Ratio,
+                Estimate::exact(self.operations_per_batch())?,
+            ),
+            (word::RESPONSE_NS_P50, Unit::Nanos, time(0.5)?),
+            (word::RESPONSE_NS_P90, Unit::Nanos, time(0.9)?),
+            (word::RESPONSE_NS_P99, Unit::Nanos, time(0.99)?),
+        ])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn closed(per_s: f64) -> Closed {
+        let batch_ns = (1..=8).map(|size| 1e5 * f64::from(size).min(4.0)).collect();
+        Closed { per_s, cpu_ns: 60e3, batch_ns }
+    }
+
+    #[test]
+    fn other_work_is_the_rest_of_the_cpu_time() {
+        let model = model(&[closed(16e3), closed(15e3), closed(16e3)]).unwrap();
+        assert!((model.capacity_per_s() - 1e9 / 60e3).abs() < 1e-6);
+        let calm = Predicted::new(&model, 1.0).unwrap();
+        // 50 us in a full batch, so 10 us of other work
+        assert!((calm.cpu_ns() / 110e3 - 1.0).abs() < 1e-3, "{}", calm.cpu_ns());
+        assert!((calm.quantile_ns(0.5) / 110e3 - 1.0).abs() < 1e-3);
+        let busy = Predicted::new(&model, 14e3).unwrap();
+        assert!(busy.cpu_ns() < 100e3 && busy.operations_per_batch() > 3.0);
+        assert!(busy.figures().unwrap().iter().all(|figure| figure.2.point() > 0.0));
+        assert!(Predicted::new(&model, 17e3).is_none());
+    }
+
+    #[test]
+    fn several_workers_and_keys_without_batches_have_no_prediction() {
+        assert!(model(&[closed(30e3)]).is_none());
+        assert!(model(&[]).is_none());
+        assert!(model(&[Closed { batch_ns: Vec::new(), ..closed(1e3) }]).is_none());
+    }
+}
