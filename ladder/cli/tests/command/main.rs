@@ -15,6 +15,7 @@ mod kinds;
 mod ladder;
 mod measuring;
 mod nats;
+mod nats_faults;
 mod outputs;
 mod own_processor;
 mod pages;

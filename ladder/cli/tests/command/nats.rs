@@ -15,7 +15,7 @@ use crate::bench::{agreed, bench};
 use crate::program::{self, Scratch, Serve, line, refused, scratch, signal, start, text, tollgate};
 
 /// Returns whether nats-server is installed; CI has it.
-fn has_nats() -> bool {
+pub(crate) fn has_nats() -> bool {
     let found = Command::new("nats-server").arg("--version").output().is_ok();
     if !found {
         assert!(std::env::var_os("CI").is_none(), "nats-server is missing");
@@ -25,7 +25,7 @@ fn has_nats() -> bool {
 }
 
 /// Waits until the function returns something.
-fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+pub(crate) fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let end = Instant::now() + LONG;
     loop {
         if let Some(found) = look() {
@@ -37,7 +37,7 @@ fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
 }
 
 /// A folder with two authorities, and certificates for each side.
-fn certificates(name: &str) -> Scratch {
+pub(crate) fn certificates(name: &str) -> Scratch {
     let folder = scratch(name);
     fs::create_dir_all(&folder).unwrap();
     program::certificates(
@@ -53,20 +53,32 @@ const CONTROLLER: &str =
     "{ publish: 'tollgate.lab.agent.>', subscribe: 'tollgate.lab.controller.>' }";
 
 /// A NATS server on free ports of loopback; killed when dropped.
-struct NatsServer {
+pub(crate) struct NatsServer {
     child: Child,
-    url: String,
+    pub(crate) url: String,
     cluster: Option<String>,
 }
 
 impl NatsServer {
-    /// Starts a server with these lines of configuration, in a folder of certificates.
+    /// Starts a server with TLS and these further lines, in a folder of certificates.
     fn start(folder: &Path, name: &str, more: &str) -> Self {
+        let tls = format!(
+            "tls {{ cert_file: '{folder}/server.pem', key_file: '{folder}/server.key', \
+             ca_file: '{folder}/ca.pem', timeout: 30 {more}",
+            folder = folder.display(),
+        );
+        Self::with(folder, name, "tls", &tls)
+    }
+
+    /// Starts a server without TLS and without users.
+    pub(crate) fn plain(folder: &Path) -> Self {
+        Self::with(folder, "plain", "nats", "")
+    }
+
+    fn with(folder: &Path, name: &str, scheme: &str, more: &str) -> Self {
         let config = format!(
             "server_name: {name}\nlisten: '127.0.0.1:-1'\nports_file_dir: '{folder}'\n\
-             log_file: '{folder}/{name}.log'\n\
-             tls {{ cert_file: '{folder}/server.pem', key_file: '{folder}/server.key', \
-             ca_file: '{folder}/ca.pem', timeout: 30 {more}",
+             log_file: '{folder}/{name}.log'\n{more}",
             folder = folder.display(),
         );
         let path = folder.join(format!("{name}.conf"));
@@ -80,13 +92,13 @@ impl NatsServer {
             let ports: serde_json::Value = serde_json::from_str(&text).ok()?;
             let address =
                 |kind: &str| Some(ports[kind][0].as_str()?.rsplit_once('/')?.1.to_owned());
-            Some((format!("tls://{}", address("nats")?), address("cluster")))
+            Some((format!("{scheme}://{}", address("nats")?), address("cluster")))
         });
         Self { child, url, cluster }
     }
 
     /// Returns a server with passwords, which are in the files `agent` and `controller`.
-    fn with_passwords(folder: &Path) -> Self {
+    pub(crate) fn with_passwords(folder: &Path) -> Self {
         let user = |name: &str, permissions: &str| {
             fs::write(folder.join(name), format!("{name}:secret-{name}\n")).unwrap();
             format!("{{ user: {name}, password: secret-{name}, permissions: {permissions} }}\n")
@@ -125,8 +137,8 @@ impl NatsServer {
         all
     }
 
-    fn address(&self) -> &str {
-        self.url.strip_prefix("tls://").unwrap()
+    pub(crate) fn address(&self) -> &str {
+        self.url.split_once("://").unwrap().1
     }
 }
 
@@ -138,7 +150,7 @@ impl Drop for NatsServer {
 }
 
 /// Flags of a side that shows its password.
-fn password(server: &NatsServer, folder: &Path, side: &str) -> Vec<String> {
+pub(crate) fn password(server: &NatsServer, folder: &Path, side: &str) -> Vec<String> {
     let file = |name: &str| folder.join(name).display().to_string();
     let flags = [("--nats", server.url.clone()), ("--nats-ca", file("ca.pem"))];
     let flags = flags.into_iter().chain([("--nats-password", file(side))]);
@@ -155,14 +167,14 @@ fn certificate(server: &NatsServer, folder: &Path, side: &str) -> Vec<String> {
 }
 
 /// A running agent; killed when dropped.
-struct Agent {
+pub(crate) struct Agent {
     child: Child,
-    name: String,
+    pub(crate) name: String,
 }
 
 impl Agent {
     /// Starts an agent, and waits until it is connected.
-    fn start(flags: &[String]) -> Self {
+    pub(crate) fn start(flags: &[String]) -> Self {
         Self::of(tollgate(), flags)
     }
 
@@ -178,7 +190,7 @@ impl Agent {
         Self { child, name }
     }
 
-    fn several(count: usize, flags: &[String]) -> Vec<Self> {
+    pub(crate) fn several(count: usize, flags: &[String]) -> Vec<Self> {
         (0..count).map(|_| Self::start(flags)).collect()
     }
 }
@@ -191,7 +203,7 @@ impl Drop for Agent {
 }
 
 /// Runs the constant load with this number of agents.
-fn constant(serve: &Serve, count: usize, flags: &[String]) -> Output {
+pub(crate) fn constant(serve: &Serve, count: usize, flags: &[String]) -> Output {
     let list = format!("nats:lab/{count}");
     let mut more = vec!["--log", serve.log.name(), "--agents", &list];
     let url = serve.url("/bytes/100");
