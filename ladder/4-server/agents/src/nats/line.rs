@@ -60,7 +60,7 @@ impl Message {
         Some(Self { kind, expected, number, data: bytes.slice(HEAD..) })
     }
 
-    fn bytes(&self) -> Bytes {
+    pub(super) fn bytes(&self) -> Bytes {
         let mut bytes = BytesMut::with_capacity(HEAD + self.data.len());
         bytes.put_u8(self.kind as u8);
         bytes.put_u64(self.expected);
