@@ -3,6 +3,7 @@
 use std::io::{self, ErrorKind};
 use std::time::Instant;
 
+use mio::event::Event;
 use tollgate_keyless::{ErrorCode, HEADER_BYTES, Message, PADDED_BYTES, REFUSAL, Split, split};
 
 use crate::account::Place;
@@ -29,6 +30,8 @@ pub(crate) struct Connection {
     output: Outgoing,
     /// The socket may have bytes.
     pub(crate) is_readable: bool,
+    /// An event has said that the peer has sent its last byte: reading goes on until this is seen.
+    is_read_closed: bool,
     /// The peer has sent its last byte.
     pub(crate) has_ended: bool,
     /// It ends when its answers have left.
@@ -65,6 +68,7 @@ impl Connection {
             taken: 0,
             output: Outgoing::default(),
             is_readable: true,
+            is_read_closed: false,
             has_ended: false,
             ends: false,
             running: 0,
@@ -75,16 +79,29 @@ impl Connection {
         }
     }
 
-    /// Reads until the socket is empty, or until the bytes of a turn have come.
-    pub(crate) fn receive(&mut self, limits: &Limits) -> io::Result<()> {
+    /// Notes an event of its socket. Returns whether it concerns the connection.
+    pub(crate) fn note(&mut self, event: &Event) -> bool {
+        self.is_readable |= event.is_readable() || event.is_read_closed();
+        self.is_read_closed |= event.is_read_closed();
+        // A Unix socket also becomes writable each time that its peer takes an answer.
+        self.is_readable || self.is_shaking_hands() || self.output.waiting() > 0
+    }
+
+    /// Reads until the socket is empty, or until the bytes of a turn have come. The bytes come through
+    /// `piece`.
+    pub(crate) fn receive(&mut self, limits: &Limits, piece: &mut [u8]) -> io::Result<()> {
         self.input.drain(..self.taken);
         self.taken = 0;
         let room = limits.requests_max * PADDED_BYTES + limits.frame_bytes_max + HEADER_BYTES;
-        let mut piece = [0; 16 * 1024];
         while self.is_readable && !self.has_ended && self.input.len() < room && self.has_room() {
-            match self.stream.read(&mut piece) {
+            match self.stream.read(piece) {
                 Ok(0) => self.has_ended = true,
-                Ok(count) => self.input.extend(&piece[..count]),
+                Ok(count) => {
+                    self.input.extend(&piece[..count]);
+                    // A Unix socket that gives less than asked is empty; what comes later is an event.
+                    let is_empty = count < piece.len() && matches!(self.stream, Stream::Unix(_));
+                    self.is_readable = !is_empty || self.is_read_closed;
+                }
                 Err(why) if why.kind() == ErrorKind::WouldBlock => self.is_readable = false,
                 Err(why) if why.kind() == ErrorKind::Interrupted => {}
                 Err(why) => return Err(why),

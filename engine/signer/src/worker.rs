@@ -62,11 +62,15 @@ pub(crate) struct Worker {
     /// Connections that take no more requests until an upstream signer has answered.
     blocked: Vec<usize>,
     lines: Lines,
+    /// The bytes of a read on their way to a connection.
+    piece: Box<[u8]>,
     /// For lines about connections, and about requests above the rate of their client.
     limiters: Limiters,
     shares: Shares,
     /// The next client is accepted with TLS, if both listeners have one.
     is_tls_next: bool,
+    /// A client may wait at a listener.
+    clients_wait: bool,
     /// The number of handshakes that may go on in this turn.
     handshakes_left: usize,
     swept: Instant,
@@ -119,9 +123,11 @@ impl Worker {
             relay,
             blocked: Vec::new(),
             lines: Lines::default(),
+            piece: Box::new([0; 16 * 1024]),
             limiters: Limiters::default(),
             shares,
             is_tls_next: false,
+            clients_wait: true,
             handshakes_left: 0,
             swept: Instant::now(),
         };
@@ -143,22 +149,20 @@ impl Worker {
             let mut ready = core::mem::take(&mut self.again);
             for event in &events {
                 self.relay.wake(event.token());
+                self.clients_wait |= matches!(event.token(), UNIX | TCP);
                 if let Token(key) = event.token()
-                    && let Some(connection) = self.connections.get_mut(key)
+                    && self.connections.get_mut(key).is_some_and(|it| it.note(event))
                 {
-                    connection.is_readable |= event.is_readable() || event.is_read_closed();
                     ready.push(key);
                 }
             }
             let deadline = self.shared.stop_deadline();
             if deadline.is_some() {
                 self.listeners = Listeners { unix: None, tcp: None };
-                accepts_more = false;
                 ready = self.connections.iter().map(|(key, _)| key).collect();
                 ready.iter().for_each(|key| self.connections[*key].is_readable = true);
-            } else {
-                accepts_more = self.accept(&mut ready);
             }
+            accepts_more = self.accept(&mut ready);
             ready.sort_unstable();
             ready.dedup();
             self.turn(&ready);
@@ -178,8 +182,8 @@ impl Worker {
         if accepts_more || !self.again.is_empty() || !self.pending.is_empty() {
             return Some(Duration::ZERO);
         }
-        let is_idle = self.connections.is_empty() && !self.limiters.are_pending();
-        let sweep = (!is_idle).then_some(SWEEP);
+        let is_busy = !self.connections.is_empty() || self.limiters.are_pending();
+        let sweep = (is_busy || self.clients_wait).then_some(SWEEP);
         let due = self.relay.due().map(|due| due.saturating_duration_since(Instant::now()));
         sweep.into_iter().chain(due).min()
     }
@@ -335,7 +339,7 @@ impl Worker {
         }
         let limits = self.policy.limits;
         let connection = &mut self.connections[key];
-        connection.receive(&limits)?;
+        connection.receive(&limits, &mut self.piece)?;
         let State::Open { identity, .. } = &connection.state else {
             return Ok(());
         };

@@ -17,52 +17,64 @@ const ACCEPTS_MAX: usize = 64;
 /// The end of a connection above the share of its client.
 pub(super) const TOO_MANY: &str = "refused: too many connections of this client";
 
+/// A new connection and its peer; without stream and state if it is no client.
+type Accepted = (Option<Stream>, String, Option<State>);
+
 impl Worker {
-    /// Accepts clients, and returns whether more may wait.
+    /// Accepts clients, and returns whether more wait. After an error, such as too many open files,
+    /// the next turn tries again.
     pub(super) fn accept(&mut self, ready: &mut Vec<usize>) -> bool {
-        for _ in 0..ACCEPTS_MAX {
-            let Some((stream, peer, state)) = self.accept_one() else {
-                return false;
-            };
-            if let Some((stream, state)) = stream.zip(state) {
-                ready.extend(self.add(stream, peer, state));
-            } else {
-                self.refused(&peer, "refused: no client");
+        let mut left = ACCEPTS_MAX;
+        while self.clients_wait && left > 0 {
+            left -= 1;
+            match self.accept_one() {
+                Ok(Some((Some(stream), peer, Some(state)))) => {
+                    ready.extend(self.add(stream, peer, state));
+                }
+                Ok(Some((_, peer, _))) => self.refused(&peer, "refused: no client"),
+                Ok(None) => self.clients_wait = false,
+                Err(_) => return false,
             }
         }
-        true
+        self.clients_wait
     }
 
-    /// Returns a new connection and its peer; without stream and state if it is no client.
-    fn accept_one(&mut self) -> Option<(Option<Stream>, String, Option<State>)> {
+    /// Accepts a client, if one waits.
+    fn accept_one(&mut self) -> io::Result<Option<Accepted>> {
         // Neither kind of clients can keep the others waiting.
         self.is_tls_next = !self.is_tls_next;
-        if self.is_tls_next {
-            self.accept_tls().or_else(|| self.accept_unix())
-        } else {
-            self.accept_unix().or_else(|| self.accept_tls())
+        let accepted = if self.is_tls_next { self.accept_tls() } else { self.accept_unix() };
+        match accepted? {
+            None if self.is_tls_next => self.accept_unix(),
+            None => self.accept_tls(),
+            accepted => Ok(accepted),
         }
     }
 
-    fn accept_unix(&self) -> Option<(Option<Stream>, String, Option<State>)> {
-        let (socket, _) = self.listeners.unix.as_ref()?.accept().ok()?;
+    fn accept_unix(&self) -> io::Result<Option<Accepted>> {
+        let Some((socket, _)) = waiting(self.listeners.unix.as_ref().map(|it| it.accept()))? else {
+            return Ok(None);
+        };
         self.shared.counters.unix.fetch_add(1, Ordering::Relaxed);
         let Ok(Peer { uid, process }) = Peer::of(&socket) else {
-            return Some((None, "unknown".to_owned(), None));
+            return Ok(Some((None, "unknown".to_owned(), None)));
         };
         let text = format!("uid {uid}, process {process}");
         let identity = Identity::User(uid);
         let is_client = self.policy.client(&identity).is_some();
         let state = is_client.then_some(State::Open { identity, until: None });
-        Some((Some(Stream::Unix(socket)), text, state))
+        Ok(Some((Some(Stream::Unix(socket)), text, state)))
     }
 
-    fn accept_tls(&self) -> Option<(Option<Stream>, String, Option<State>)> {
-        let (socket, address) = self.listeners.tcp.as_ref()?.accept().ok()?;
+    fn accept_tls(&self) -> io::Result<Option<Accepted>> {
+        let Some((socket, peer)) = waiting(self.listeners.tcp.as_ref().map(|it| it.accept()))?
+        else {
+            return Ok(None);
+        };
         self.shared.counters.tls.fetch_add(1, Ordering::Relaxed);
         let tls = self.policy.tls.as_ref();
         let stream = tls.and_then(|tls| Stream::tls(tls, socket).ok());
-        Some((stream, address.to_string(), Some(State::Handshake)))
+        Ok(Some((stream, peer.to_string(), Some(State::Handshake))))
     }
 
     fn add(&mut self, mut stream: Stream, peer: String, state: State) -> Option<usize> {
@@ -111,5 +123,13 @@ impl Worker {
             self.limiters.connection(lines, peer, Some(client), "accepted");
         }
         Ok(())
+    }
+}
+
+/// Returns the client that a listener has accepted; `None` if none waits or there is no listener.
+fn waiting<T>(accepted: Option<io::Result<T>>) -> io::Result<Option<T>> {
+    match accepted {
+        Some(Err(why)) if why.kind() == ErrorKind::WouldBlock => Ok(None),
+        accepted => accepted.transpose(),
     }
 }

@@ -117,6 +117,13 @@ fn a_relay_outlives_the_signers_that_it_asks() {
 
     // It accepts connections and bytes, and does nothing.
     first.signal("STOP");
+    let threads = format!("/proc/{}/task", first.child.id());
+    eventually("the first one is stopped", || {
+        fs::read_dir(&threads).unwrap().all(|thread| {
+            let status = fs::read_to_string(thread.unwrap().path().join("status")).unwrap();
+            status.contains("State:\tT")
+        })
+    });
     (0..10).for_each(|_| assert!(signs(), "the first one hangs"));
     first.signal("CONT");
     drop(first);

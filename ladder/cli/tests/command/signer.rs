@@ -1,11 +1,13 @@
 //! `tollgate signer` as a service, and the stubs of its keys.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, ErrorKind, Read as _, Write as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::net::UnixStream;
 use std::process::{Child, ChildStdout};
+use std::time::Duration;
 
+use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
 use tollgate_keyless::{ErrorCode, Message, Operation, REFUSAL, RESPONSE, Split, Stub, split};
 use tollgate_rsa::{Hash, PublicKey};
 
@@ -76,6 +78,27 @@ fn stub(file: &str) -> Stub {
     let text = said(&line("key stub", &[name.to_str().unwrap()]));
     assert!(!text.contains("PRIVATE"), "{text}");
     Stub::from_pem(text.as_bytes()).unwrap().unwrap()
+}
+
+/// A client that comes while the signer may open no more files is served when it may again.
+#[test]
+fn a_client_waits_until_there_are_files() {
+    let signer = Signer::start("signer-files");
+    let stub = stub("rsa-2048.pem");
+    let limit = |current| {
+        let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+        let limit = Rlimit { current, maximum };
+        prlimit(Some(Pid::from_child(&signer.child)), Resource::Nofile, limit).unwrap();
+        limit.maximum
+    };
+    let most = limit(Some(0));
+    let mut stream = UnixStream::connect(signer.folder.join("socket")).unwrap();
+    stream.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
+    let why = stream.read(&mut [0]).unwrap_err();
+    assert_eq!(why.kind(), ErrorKind::WouldBlock);
+    limit(most);
+    stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    assert_eq!(ask(&mut stream, &stub).0, RESPONSE);
 }
 
 #[test]
