@@ -1,11 +1,11 @@
 //! `tollgate signer` as a service, and the stubs of its keys.
 
+use core::time::Duration;
 use std::fs;
 use std::io::{BufRead as _, BufReader, ErrorKind, Read as _, Write as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::net::UnixStream;
 use std::process::{Child, ChildStdout};
-use std::time::Duration;
 
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
 use tollgate_keyless::{ErrorCode, Message, Operation, REFUSAL, RESPONSE, Split, Stub, split};
