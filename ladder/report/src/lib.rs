@@ -53,6 +53,7 @@ pub mod profile;
 pub mod proxy;
 pub mod published;
 pub mod rungs;
+pub mod sensitivity;
 pub mod server;
 pub mod session;
 pub mod share;

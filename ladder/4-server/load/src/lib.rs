@@ -84,6 +84,7 @@ mod counts;
 mod cpu;
 mod descriptions;
 mod disclosure;
+mod energy;
 mod error;
 mod finding;
 mod generator;

@@ -13,6 +13,7 @@ use crate::error::Error;
 use crate::phase::Cause;
 use crate::plan::Plan;
 use crate::ports::Ports;
+use crate::target::Target;
 
 /// Spare file descriptors.
 const DESCRIPTORS_BESIDE: u64 = 32;
@@ -25,6 +26,8 @@ pub(crate) struct Opener {
     /// Number of source addresses, used in turn: 127.0.0.2, .3, ...; 0: the system chooses.
     sources: u8,
     next: u8,
+    /// The maximum length of a TCP segment in bytes; `None`: that of the link.
+    segment_bytes: Option<u32>,
 }
 
 /// The reason why a socket was not opened.
@@ -38,11 +41,12 @@ pub(crate) enum Unopened {
 
 impl Opener {
     /// Connects from `sources` addresses, at most 250, to a target in 127.0.0.0/8.
-    pub(crate) fn new(target: SocketAddr, sources: u8, thread: u32) -> Self {
+    pub(crate) fn new(target: &Target, sources: u8, thread: u32) -> Self {
         // threads start with different addresses
         let next = thread.checked_rem(u32::from(sources)).unwrap_or(0);
         let next = u8::try_from(next).unwrap_or(0);
-        Self { target, domain: Domain::for_address(target), sources, next }
+        let (target, segment_bytes) = (target.address(), target.segment_bytes());
+        Self { target, domain: Domain::for_address(target), sources, next, segment_bytes }
     }
 
     pub(crate) fn open(&mut self) -> Result<TcpStream, Unopened> {
@@ -63,6 +67,11 @@ impl Opener {
 
     /// Starts to connect a socket, new or after [`reset`].
     pub(crate) fn connect(&self, socket: SockRef<'_>) -> Result<(), Unopened> {
+        if let Some(bytes) = self.segment_bytes {
+            // a reset clears it
+            let ours = |error| Unopened::Ours(Error::of_socket("set TCP_MAXSEG", error));
+            socket.set_tcp_mss(bytes).map_err(ours)?;
+        }
         let Err(error) = socket.connect(&self.target.into()) else { return Ok(()) };
         match Errno::from_io_error(&error) {
             Some(Errno::INPROGRESS | Errno::AGAIN) => Ok(()),
@@ -130,7 +139,8 @@ mod tests {
     #[test]
     fn source_addresses_are_used_in_turn() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let mut opener = Opener::new(listener.local_addr().unwrap(), 2, 1);
+        let target = Target::new(listener.local_addr().unwrap()).unwrap();
+        let mut opener = Opener::new(&target, 2, 1);
         let from = |opener: &mut Opener| {
             let _stream = opener.open().unwrap();
             let (_, peer) = listener.accept().unwrap();
@@ -146,7 +156,8 @@ mod tests {
         use std::os::fd::AsRawFd as _;
 
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let mut opener = Opener::new(listener.local_addr().unwrap(), 0, 0);
+        let target = Target::new(listener.local_addr().unwrap()).unwrap();
+        let mut opener = Opener::new(&target, 0, 0);
         let mut stream = opener.open().unwrap();
         let descriptor = stream.as_raw_fd();
         let mut ports = Vec::new();
@@ -162,6 +173,31 @@ mod tests {
         }
         assert_eq!(stream.as_raw_fd(), descriptor);
         assert!(ports[0] != ports[1] && ports[1] != ports[2], "{ports:?}: new connections");
+    }
+
+    #[test]
+    fn both_sides_keep_to_the_length_of_segments_also_after_a_reset() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let target = Target::new(listener.local_addr().unwrap()).unwrap();
+        let lengths = |stream: &TcpStream, opener: &Opener| {
+            opener.connect(SockRef::from(stream)).unwrap();
+            let (theirs, _) = listener.accept().unwrap();
+            let lengths = [SockRef::from(stream).tcp_mss(), SockRef::from(&theirs).tcp_mss()];
+            reset(stream).unwrap();
+            lengths.map(Result::unwrap)
+        };
+        let opened = |target: &Target| {
+            let mut opener = Opener::new(target, 0, 0);
+            let stream = opener.open().unwrap();
+            drop(listener.accept().unwrap());
+            reset(&stream).unwrap();
+            [lengths(&stream, &opener), lengths(&stream, &opener)].concat()
+        };
+        // the packets of loopback have 64 KiB
+        assert!(opened(&target).iter().all(|&bytes| bytes > 1460));
+        // TCP timestamps take 12 bytes of a segment
+        let short = opened(&target.with_segment_bytes(1460));
+        assert!(short.iter().all(|bytes| (1400..=1460).contains(bytes)), "{short:?}");
     }
 
     #[test]

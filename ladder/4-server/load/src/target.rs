@@ -20,6 +20,8 @@ pub struct Target {
     host: Option<String>,
     /// The client certificate.
     identity: Option<Arc<Identity>>,
+    /// The maximum length of a TCP segment in bytes, if it is not the link's.
+    segment_bytes: Option<u32>,
     /// The end of the server's consent, if it needs one.
     until: Option<Timestamp>,
 }
@@ -60,7 +62,14 @@ impl Target {
         fetch: &dyn Fn(SocketAddr) -> Result<String, String>,
     ) -> Result<Self, Error> {
         match consent(address, host, may_test, fetch, Timestamp::now()) {
-            Ok(until) => Ok(Self { address, server_name: None, host: None, identity: None, until }),
+            Ok(until) => Ok(Self {
+                address,
+                server_name: None,
+                host: None,
+                identity: None,
+                segment_bytes: None,
+                until,
+            }),
             Err(why) => Err(Error::Consent { address, why }),
         }
     }
@@ -81,6 +90,18 @@ impl Target {
     #[must_use]
     pub fn with_identity(self, identity: Arc<Identity>) -> Self {
         Self { identity: Some(identity), ..self }
+    }
+
+    /// Sets the maximum length of the TCP segments of both sides in bytes, TCP options included: 1460
+    /// is that of Ethernet. The system refuses less than 88 and more than 32767 when a run begins.
+    #[must_use]
+    pub fn with_segment_bytes(self, bytes: u32) -> Self {
+        Self { segment_bytes: Some(bytes), ..self }
+    }
+
+    /// Returns the maximum length of a TCP segment in bytes, if it is not the link's.
+    pub(crate) const fn segment_bytes(&self) -> Option<u32> {
+        self.segment_bytes
     }
 
     /// Returns the client certificate.

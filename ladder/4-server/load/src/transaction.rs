@@ -388,7 +388,7 @@ mod tests {
         let mut slot = Slot::new(&config, false, true).unwrap();
         let poll = Poll::new().unwrap();
         let task = Task { is_plain: true, ..Task::new(Instant::now(), 0) };
-        let mut opener = Opener::new(target.address(), 0, 0);
+        let mut opener = Opener::new(&target, 0, 0);
         let begun = slot.start((task, false), &spec, &mut opener, (poll.registry(), Token(0)));
         assert_eq!(begun.unwrap(), Ok(true), "on loopback it is up at once");
         (slot, spec, poll, listener)

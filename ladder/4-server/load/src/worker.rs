@@ -96,7 +96,7 @@ impl Worker {
         let stored_max = STORED_PER_PLACE * generator.places();
         let poll = Poll::new().map_err(|error| Error::of_socket("wait for sockets", error))?;
         let alarm = Alarm::new(poll.registry())?;
-        let opener = |address| Opener::new(address, plan.source_addresses, thread);
+        let opener = |target| Opener::new(target, plan.source_addresses, thread);
         let schedule = Schedule::new(plan, Instant::now());
         Ok(Self {
             spec,
@@ -104,7 +104,7 @@ impl Worker {
             client_timeout: plan.client_timeout,
             alarm,
             poll,
-            openers: [opener(targets.secure.address()), opener(targets.plain.address())],
+            openers: [opener(targets.secure), opener(targets.plain)],
             unread: VecDeque::with_capacity(slots.len()),
             slots,
             generator,

@@ -12,11 +12,12 @@ use crate::error::Error;
 pub(crate) struct Folder(PathBuf);
 
 impl Folder {
-    pub(crate) fn new(product: &str) -> Result<Self, Error> {
+    pub(crate) fn new(product: &str, parent: Option<&Path>) -> Result<Self, Error> {
+        let parent = parent.map_or_else(std::env::temp_dir, Path::to_path_buf);
         loop {
             let name =
                 format!("tollgate-{product}-{}-{:08x}", std::process::id(), fastrand::u32(..));
-            let path = std::env::temp_dir().join(name);
+            let path = parent.join(name);
             match DirBuilder::new().mode(0o711).create(&path) {
                 Ok(()) => return Ok(Self(path)),
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}

@@ -246,7 +246,7 @@ fn prepare(product: Product, settings: &Settings) -> Result<Folder, Error> {
     if let Some(module) = settings.module.as_deref().filter(|module| !module.is_file()) {
         return Err(Error::NoModule(module.to_owned()));
     }
-    let folder = Folder::new(product.word())?;
+    let folder = Folder::new(product.word(), settings.parent.as_deref())?;
     let certificate = settings.certificate.to_pem().map_err(Error::Certificate)?;
     if let Certificate::Pem { chain, key } = &certificate {
         let key = settings.stub.as_ref().map_or(&key[..], |stub| stub.as_bytes());

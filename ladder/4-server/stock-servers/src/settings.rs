@@ -41,6 +41,9 @@ pub struct Settings {
     /// several directives of one name. Contexts are `main`, `events`, `http` and `listen` of nginx;
     /// `global`, `defaults` and `bind` of HAProxy; `server` and `folder` of Apache.
     pub directives: BTreeMap<String, String>,
+    /// The folder in which the server's folder is made, with its files and its log; with `None` that
+    /// for temporary files.
+    pub parent: Option<PathBuf>,
     /// A variable of the server's environment, such as `OPENSSL_ia32cap`, and its value.
     pub environment: Option<(String, String)>,
 }
@@ -64,6 +67,7 @@ impl Settings {
             asynchronous: false,
             resumption: None,
             directives: BTreeMap::new(),
+            parent: None,
             environment: None,
         }
     }

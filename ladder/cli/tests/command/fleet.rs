@@ -72,6 +72,25 @@ fn two_engines_are_sized_and_compared() {
 
 /// OpenSSL's session of one machine and Tollgate's of another have no ratio and no savings.
 #[test]
+fn an_open_loop_is_not_sized_beside_its_closed_loop() {
+    let from = scratch("filled.jsonl");
+    let mut writer = jsonl::Writer::new(File::create(&from).unwrap());
+    let closed = server("tollgate", 400.0);
+    let subject =
+        "server/rsa-2048/tls13?arrivals=poisson&by=tollgate&bytes=14336&offered_per_s=100";
+    let rate = ("sessions_per_s".parse().unwrap(), Unit::PerSecond, Estimate::exact(99.0).unwrap());
+    let open = Record { subject: subject.parse().unwrap(), ..server("tollgate", 450.0) };
+    writer.write(&closed).unwrap();
+    writer.write(&open).unwrap();
+    let machine = closed.machine.clone();
+    writer.write(&Record::new(open.subject.clone(), rate, Kind::Measured, machine)).unwrap();
+    let (output, records) = recorded("fleet", &[from.name()]);
+    let text = shown(&output);
+    assert!(text.contains("links filled here") && text.contains("-11 %"), "{text}");
+    assert!(records.iter().all(|record| record.subject.parameter("offered_per_s").is_none()));
+}
+
+#[test]
 fn records_of_two_machines_are_refused() {
     let [from, other] = ["one-machine.jsonl", "other-machine.jsonl"].map(scratch);
     let write = |to, record: &Record| jsonl::Writer::new(File::create(to).unwrap()).write(record);

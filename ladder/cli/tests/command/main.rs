@@ -25,6 +25,7 @@ mod provider;
 mod proxy;
 mod relay;
 mod response;
+mod sensitivity;
 mod serve;
 mod sessions;
 mod share;

@@ -53,6 +53,7 @@ fn outcome() -> Value {
             runs.push(json!({
                 "server": server, "number": place + 1, "verdict": "VALID",
                 "sustained_s": 1.0, "server_cores": 0.5, "client_cpu": {"cores": 0.2},
+                "package_watts": 90.0,
                 "whole": counts, "sustain": counts,
                 "server_log": {"handshakes": count, "responses": count},
                 "sessions_per_s": count as f64, "server_cpu_ns_per_session": 0.5e9 / count as f64,
@@ -67,6 +68,9 @@ fn outcome() -> Value {
         records.push(record(&subject(server), "sessions_per_s", Unit::PerSecond, &rates));
         let cpu = rates.map(|rate| 0.5e9 / rate);
         records.push(record(&subject(server), "server_cpu_ns_per_session", Unit::Nanos, &cpu));
+        let joules = rates.map(|rate| 90.0 / rate);
+        let quantity = "package_joules_per_session";
+        records.push(record(&subject(server), quantity, Unit::Count, &joules));
         let p90 = [f64::from(29065215_u32); 6];
         records.push(record(&subject(server), "transaction_ns_p90", Unit::Nanos, &p90));
     }
@@ -109,7 +113,7 @@ fn packed(name: &str, outcome: &Value) -> (Scratch, Scratch) {
         bundle.name(),
     ]);
     let text = shown(&output);
-    assert!(text.contains("8 figures, signed with the key"), "{text}");
+    assert!(text.contains("10 figures, signed with the key"), "{text}");
     (from, bundle)
 }
 
@@ -146,7 +150,7 @@ fn an_honest_folder_is_verified_and_the_rest_named() {
         "signature: good, made with the key below",
         "tester: an example",
         "14 KB, tollgate   1.30k",
-        "arithmetic: 7 of 8 figures follow from the raw samples",
+        "arithmetic: 9 of 10 figures follow from the raw samples",
         "do not have their samples: 1 (server/",
         "only their hashes were checked: added/trial-disclosure.toml",
         "not checked, because no file can show it",
@@ -237,10 +241,11 @@ fn change(path: &Path, from: &str, to: &str) {
 #[test]
 fn signed_figures_that_do_not_follow_from_the_samples_are_refused() {
     type Edit = fn(&mut Value);
-    let edits: [(&str, Edit, &str); 7] = [
+    let edits: [(&str, Edit, &str); 8] = [
         ("samples", |run| run["sustain"]["transactions"] = 800.into(), "its samples give 800"),
         ("seconds", |run| run["sustained_s"] = 0.9.into(), "its samples give 1000"),
         ("cpu", |run| run["server_cores"] = 0.4.into(), "server_cpu_ns_per_session is"),
+        ("energy", |run| run["package_watts"] = 80.0.into(), "package_joules_per_session is"),
         (
             "both",
             |run| {

@@ -3,12 +3,12 @@
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Quantity, Record, Subject, Unit};
 
-use super::find::{links, sizes};
+use super::find::{links, of_server, sizes};
 use super::size_and_engine;
 use crate::cite::Citation;
 use crate::figure::{self, percent};
 use crate::grid::Column;
-use crate::lookup::Origin::{self, Predicted, Published};
+use crate::lookup::Origin::{self, Measured, Predicted, Published};
 use crate::lookup::{Lookup, MISSING, distinct};
 use crate::names;
 use crate::table::{Row, Table};
@@ -67,7 +67,11 @@ fn fleet_row(lookup: Lookup<'_>, origin: Origin, fleet: &Subject, gbps: &[&str])
     cells.extend(gbps.iter().map(|gbps| {
         figure::of(cores.iter().find(|(link, _)| link == gbps).map(|(_, record)| *record))
     }));
-    cells.resize(cells.len() + 3, MISSING.to_owned());
+    cells.resize(cells.len() + 2, MISSING.to_owned());
+    let joules = of_server(lookup, fleet, word::PACKAGE_JOULES_PER_SESSION, Unit::Count);
+    // a million sessions, in thousands of joules
+    let kilojoules = joules.map(|joules| 1e3 * joules.estimate.point());
+    cells.push(figure::optional(kilojoules, Unit::Ratio));
     let groups = groups(fleet, any_record(lookup, origin, fleet));
     Row { groups, names: vec![size_and_engine(fleet)], cells }
 }
@@ -154,6 +158,13 @@ fn notes(lookup: Lookup<'_>) -> Vec<String> {
             "a sess/s, 10^6, kJ: prices and energy of sessions, unknown without --prices"
         }
     )];
+    if lookup.all(Measured, word::PACKAGE_JOULES_PER_SESSION).next().is_some() {
+        notes.push(
+            "kJ of a row with cores: measured by RAPL, the processor's packages with all that ran on \
+             them; of a row with a price: the whole machine, by the power in the price file"
+                .to_owned(),
+        );
+    }
     if !priced.is_empty() {
         notes.push(
             "cores of priced machines are taken to be as fast as the measured one".to_owned(),

@@ -1,6 +1,7 @@
 //! The tables of fleets: cores for a demand, rate and cost of one core, response time under load.
 
 mod cores;
+mod filled;
 pub(crate) mod find;
 mod links;
 mod one_core;
@@ -43,6 +44,7 @@ pub(crate) fn tables(records: &[Record]) -> Vec<Table> {
     let all = [
         links::table(records),
         cores::table(records),
+        filled::table(records),
         one_core::table(records),
         response::table(records),
     ];

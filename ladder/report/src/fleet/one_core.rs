@@ -1,14 +1,14 @@
 //! The CPU time of one session, and the rate of a dedicated core.
 
 use tollgate_record::vocabulary as word;
-use tollgate_record::{Record, Subject, Topic, Unit};
+use tollgate_record::{Record, Subject, Unit};
 
-use super::find::sizes;
+use super::find::{of_server, sizes};
 use super::row;
 use crate::figure;
 use crate::grid::{Column, fitting};
 use crate::lookup::Lookup;
-use crate::lookup::Origin::{self, Predicted};
+use crate::lookup::Origin::Predicted;
 use crate::table::{Row, Table};
 
 const COLUMNS: [Column; 5] = fitting([
@@ -29,22 +29,10 @@ pub(super) fn table(records: &[Record]) -> Table {
 }
 
 fn of_fleet(lookup: Lookup<'_>, fleet: &Subject) -> Option<Row> {
-    let cpu = rests_on(lookup, fleet);
+    let cpu = of_server(lookup, fleet, word::SERVER_CPU_NS_PER_SESSION, Unit::Nanos);
     let rate = word::SESSIONS_PER_S_PER_CORE;
     let rate = lookup.record(Predicted, fleet, rate, Unit::PerSecond);
     cpu.or(rate)?;
     let pair = |record| [figure::of(record), figure::interval(record)];
     Some(row(fleet, [pair(cpu), pair(rate)].concat()))
-}
-
-/// Returns the record of CPU time per session from which this fleet was predicted.
-fn rests_on<'a>(lookup: Lookup<'a>, fleet: &Subject) -> Option<&'a Record> {
-    let is_cpu = |record: &&Record| {
-        record.quantity == word::SERVER_CPU_NS_PER_SESSION
-            && record.unit == Unit::Nanos
-            && matches!(record.subject.topic(), Topic::Server(_))
-            && record.subject.topic().service() == fleet.topic().service()
-            && record.subject.parameters().eq(fleet.parameters())
-    };
-    lookup.0.iter().filter(is_cpu).min_by_key(|record| Origin::of(record))
 }

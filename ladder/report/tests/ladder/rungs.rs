@@ -1,7 +1,7 @@
 //! The table of six rungs and the tables of single commands, from synthetic records.
 
 use tollgate_record::vocabulary as word;
-use tollgate_record::{Estimate, Record};
+use tollgate_record::{Estimate, Kind, Record, Unit};
 use tollgate_report::{WIDTH, fleet, model, rungs, server, session};
 
 use crate::{all_tables, line_with, synthetic};
@@ -196,4 +196,53 @@ fn all_lines_fit() {
         assert!(line.chars().count() <= WIDTH, "{line:?}");
         assert!(!line.contains('~'), "cut: {line:?}");
     }
+}
+
+#[test]
+fn measured_energy_is_shown_beside_servers_and_fleets() {
+    let mut records = synthetic::all();
+    assert!(!server::table(&records).contains("joules"));
+    let subject = "server/rsa-2048/tls13?by=tollgate&bytes=14336";
+    let of = |record: &&Record| {
+        record.subject.to_string() == subject && record.quantity == word::SERVER_CPU_NS_PER_SESSION
+    };
+    let template = records.iter().find(of).unwrap().clone();
+    records.push(Record {
+        quantity: word::PACKAGE_JOULES_PER_SESSION,
+        unit: Unit::Count,
+        estimate: Estimate::exact(0.0125).unwrap(),
+        ..template
+    });
+    let table = server::table(&records);
+    assert!(line_with(&table, &["14 KB, tollgate", "0.0125"]).ends_with("0.0125"), "{table}");
+    assert!(unwrapped(&table).contains("J: joules of the processor's packages"), "{table}");
+    let table = fleet::table(&records);
+    assert!(line_with(&table, &["14 KB, tollgate", "0.38"]).ends_with("12.50"), "{table}");
+    assert!(unwrapped(&table).contains("measured by RAPL"), "{table}");
+}
+
+#[test]
+fn a_filled_link_has_its_cores_beside_the_predicted_ones() {
+    let mut records = synthetic::all();
+    let closed = "server/rsa-2048/tls13?by=openssl&bytes=14336";
+    let closed: Vec<Record> =
+        records.iter().filter(|record| record.subject.to_string() == closed).cloned().collect();
+    assert!(!fleet::table(&records).contains("links filled here"));
+    for (quantity, point) in
+        [(word::SESSIONS_PER_S, 1000.0), (word::SERVER_CPU_NS_PER_SESSION, 500_000.0)]
+    {
+        let template = closed.iter().find(|record| record.quantity == quantity).unwrap();
+        let subject = template.subject.with(word::ARRIVALS, "poisson").unwrap();
+        records.push(Record {
+            subject: subject.with(word::OFFERED_PER_S, 1000).unwrap(),
+            estimate: Estimate::exact(point).unwrap(),
+            kind: Kind::Measured,
+            ..template.clone()
+        });
+    }
+    let table = fleet::table(&records);
+    // 14,336 bytes of 8 bits, 1000 times a second; a session of the closed loop takes 400 us
+    let row = line_with(&table, &["14 KB, OpenSSL", "0.11"]);
+    let cells: Vec<&str> = row.split_whitespace().rev().collect();
+    assert_eq!(cells[..6], ["%", "-20", "0.500", "0.400", "0.11", "1.00k"], "{table}");
 }

@@ -17,6 +17,7 @@ pub(crate) mod rules;
 mod scale;
 pub(super) mod scenario;
 mod search;
+mod sensitivity;
 pub(super) mod servers;
 mod sessions;
 mod share;
@@ -53,6 +54,7 @@ pub(crate) fn run(command: &BenchCommand) -> Result<ExitCode, CliError> {
     match &command.verb {
         Some(SubVerb::Eti10(options)) => return eti10::run(options),
         Some(SubVerb::Proxy(options)) => return proxy::run(options),
+        Some(SubVerb::Sensitivity(options)) => return sensitivity::run(options),
         Some(SubVerb::Sessions(options)) => return sessions::run(options),
         Some(SubVerb::Share { servers, svg }) => return share::run(servers, svg.as_deref()),
         Some(SubVerb::Signer(options)) => return signer::run(options),

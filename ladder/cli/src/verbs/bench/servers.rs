@@ -267,7 +267,8 @@ fn rustls(options: &Options, key: KeyKind) -> Result<Named, CliError> {
 /// Returns the provider module: the given one, or the one built with this program.
 pub(in crate::verbs) fn provider(given: Option<&Path>) -> Result<PathBuf, CliError> {
     let built = || module().map_err(|error| error!("{error}: --module FILE"));
-    given.map_or_else(built, |file| Ok(file.to_owned()))
+    // servers start in folders of their own
+    given.map_or_else(built, |file| Ok(std::path::absolute(file)?))
 }
 
 /// Starts the installed server without the provider and with it. Both servers use the same key.

@@ -85,6 +85,12 @@ pub(super) fn sessions(known: &[Record], host: &Host) -> Result<Vec<MeasuredSess
         wanted.retain(|earlier| earlier.subject != record.subject);
         wanted.push(record);
     }
+    // an open loop measures what the session of the closed loop predicts
+    let of_closed: Vec<Subject> = wanted.iter().map(|record| record.subject.clone()).collect();
+    wanted.retain(|record| {
+        let closed = record.subject.without(&[word::ARRIVALS, word::OFFERED_PER_S]);
+        closed == record.subject || !of_closed.contains(&closed)
+    });
     if wanted.is_empty() {
         let what = word::SERVER_CPU_NS_PER_SESSION;
         bail!("no record of {what}: write some with tollgate bench --json FILE, or give --cpu-us");

@@ -56,6 +56,7 @@ struct Run {
     verdict: Verdict,
     sustained_s: Option<f64>,
     server_cores: Option<f64>,
+    package_watts: Option<f64>,
     client_cpu: Option<ClientCpu>,
     whole: Counts,
     sustain: Counts,
@@ -317,6 +318,8 @@ fn of_run(run: &Run, quantity: Quantity) -> Option<f64> {
         run.server_cpu_ns()
     } else if quantity == word::CLIENT_CPU_NS_PER_SESSION {
         run.client_cpu_ns()
+    } else if quantity == word::PACKAGE_JOULES_PER_SESSION {
+        Some(run.package_watts? / run.rate()?)
     } else if let Some(q) = at(word::CONNECT_NS) {
         quantile(&["secure connect", "plain connect"], q)
     } else if let Some(q) = at(word::HANDSHAKE_NS) {

@@ -83,6 +83,9 @@ pub(crate) enum SubVerb {
         #[command(flatten)]
         bench: Box<Bench>,
     },
+    /// Measure nginx with one change at a time, of memory, disk, link and log, and say which ones show
+    /// an effect
+    Sensitivity(WithProvider),
     /// Measure resumed sessions with each place where servers keep them: none, tickets, memory,
     /// Redis, and Apache's memory and disk, with one and two processes
     Sessions(Sessions),
@@ -117,15 +120,6 @@ impl BenchCommand {
     /// Returns the options and the kind of result, before the checks of `request`.
     pub(super) fn unchecked(&self) -> Bench {
         let (mode, bench) = match &self.verb {
-            // these make their own loads
-            None
-            | Some(
-                SubVerb::Eti10(_)
-                | SubVerb::Proxy(_)
-                | SubVerb::Sessions(_)
-                | SubVerb::Share { .. }
-                | SubVerb::Signer(_),
-            ) => (Mode::Rounds, &self.rounds),
             Some(SubVerb::Profile { sampling, bench }) => {
                 (Mode::Profile(sampling.clone()), &**bench)
             }
@@ -134,6 +128,8 @@ impl BenchCommand {
             Some(SubVerb::Search { slo, svg, bench }) => {
                 (Mode::Search(*slo, svg.clone()), &**bench)
             }
+            // the others make their own loads
+            _ => (Mode::Rounds, &self.rounds),
         };
         Bench { mode, ..bench.clone() }
     }

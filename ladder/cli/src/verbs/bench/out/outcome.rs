@@ -70,6 +70,7 @@ pub(super) fn run(run: &Run, outcome: &Outcome) -> Value {
         "plan_hash": outcome.plan.hash(),
         "sustained_s": outcome.sustained.as_secs_f64(),
         "server_cores": outcome.server_cores,
+        "package_watts": outcome.package_watts,
         "sessions_per_s": outcome.sessions_per_s(),
         "server_cpu_ns_per_session": outcome.server_cpu_ns_per_session(),
         "client_cpu_ns_per_session": outcome.client_cpu_ns_per_session(),
