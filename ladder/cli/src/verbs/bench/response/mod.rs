@@ -41,12 +41,29 @@ struct Curve {
     /// `rsa-2048 tls13, openssl`.
     label: String,
     capacity_per_s: f64,
+    /// The capacity after the loads, if it moved by more than `--drift-max` or no run was valid: the
+    /// curve then has no points.
+    moved: Option<Moved>,
     points: Vec<Point>,
     /// At the last load, if the arrivals have bursts.
     backlog: Option<Backlog>,
 }
 
+/// The capacity after the loads in sessions per second; `None` without a valid run.
+struct Moved(Option<f64>);
+
 impl Curve {
+    /// Drops all figures if the capacity moved by more than this share: nobody knows which load they
+    /// belong to.
+    fn judge(&mut self, after_per_s: Option<f64>, drift_max: f64) {
+        let drift = after_per_s.map(|after| (after / self.capacity_per_s - 1.0).abs());
+        if drift.is_none_or(|drift| drift > drift_max) {
+            self.moved = Some(Moved(after_per_s));
+            self.points.clear();
+            self.backlog = None;
+        }
+    }
+
     fn scenario(&self) -> &str {
         self.label.rsplit_once(", ").map_or("", |(scenario, _)| scenario)
     }
@@ -73,7 +90,7 @@ pub(super) fn run(
     let watch = Watch::of(options)?;
     let progress = Progress::new("bench");
     let plans = plan::plans(options)?;
-    let rows = options.keys().len() * plans.len() * (2 + asked.loads.len());
+    let rows = options.keys().len() * plans.len() * (3 + asked.loads.len());
     progress::plan(rows, plan::seconds(options));
     let (mut scenarios, mut curves) = (Vec::new(), Vec::new());
     'all: for key in options.keys() {
@@ -103,10 +120,16 @@ pub(super) fn run(
     scenarios.iter().filter(doubtful).for_each(|scenario| text += &scenario.verdict_text());
     text += &table::text(asked, &curves);
     text += &burst::text(&curves, asked.same_rates)?;
+    let have_moved = curves.iter().any(|curve| curve.moved.is_some());
     let ended = run.end(&text);
     end(options, &run, &watch, &scenarios.iter().map(Judged::scenario).collect::<Vec<_>>())?;
     let code = ended?;
-    Ok(if interrupt::asked() { code } else { judge(options, &scenarios)?.unwrap_or(code) })
+    let judged = judge(options, &scenarios)?;
+    Ok(match judged {
+        _ if interrupt::asked() => code,
+        None if have_moved => ExitCode::FAILURE,
+        judged => judged.unwrap_or(code),
+    })
 }
 
 /// The runs of one key type and protocol.
@@ -134,8 +157,8 @@ impl Series<'_> {
         let closed = Plan { arrivals: Arrivals::Closed { think }, connections, ..plan.clone() };
         let all = vec![closed; self.names.len()];
         let Some(full) = self.measured(&label, &all, None, run)? else { return Ok(None) };
-        let capacity: Option<Vec<f64>> =
-            full.iter().map(|rounds| median(rounds, Outcome::sessions_per_s)).collect();
+        let rate = |rounds: &Vec<Outcome>| median(rounds, Outcome::sessions_per_s);
+        let capacity: Option<Vec<f64>> = full.iter().map(rate).collect();
         let capacity = capacity.ok_or_else(|| error!("{label}: a run has no rate: run again"))?;
         let lowest = capacity.iter().copied().fold(f64::INFINITY, f64::min);
         let whole = |own: f64| if asked.same_rates { lowest } else { own };
@@ -177,7 +200,7 @@ impl Series<'_> {
                 points.push(Point { load, per_s, predicted, measured: Vec::new() });
             }
             let label = format!("{label}, {}", naming.by);
-            curves.push(Curve { label, capacity_per_s: capacity, points, backlog });
+            curves.push(Curve { label, capacity_per_s: capacity, moved: None, points, backlog });
         }
         for (number, &load) in asked.loads.iter().enumerate() {
             let plans = at(load);
@@ -201,6 +224,14 @@ impl Series<'_> {
                     run.output.records(&backlog.records(&subject, like))?;
                 }
             }
+        }
+        let after = self.measured(&format!("{label}, after the loads"), &all, None, run)?;
+        if after.is_none() && interrupt::asked() {
+            return Ok(None);
+        }
+        for (number, curve) in curves.iter_mut().enumerate() {
+            let after = after.as_ref().and_then(|after| rate(&after[number]));
+            curve.judge(after, self.options.load.drift_max);
         }
         Ok(Some(curves))
     }

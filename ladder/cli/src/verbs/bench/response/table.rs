@@ -10,7 +10,7 @@ use tollgate_report::points::{Plane, Series, planes};
 use tollgate_report::text::wrapped;
 
 use super::prediction::QUANTILES;
-use super::{Curve, Point, percent};
+use super::{Curve, Moved, Point, percent};
 use crate::cells::or_dash;
 use crate::error::CliError;
 use crate::options::ResponseCurve;
@@ -38,6 +38,15 @@ pub(super) fn text(asked: &ResponseCurve, curves: &[Curve]) -> String {
     let mut text = String::new();
     for curve in curves {
         let capacity = PerSecond::new(curve.capacity_per_s);
+        if let Some(Moved(after)) = curve.moved {
+            let after = or_dash(after, |after| PerSecond::new(after).to_string());
+            text += &wrapped(&format!(
+                "{}: INVALID: capacity {capacity} before the loads, {after} after them, which \
+                 --drift-max forbids: no load is known; stop other programs, and run again",
+                curve.label
+            ));
+            continue;
+        }
         text += &wrapped(&format!("{}: capacity {capacity}; {}", curve.label, summary(curve)));
         text += &grid(&COLUMNS, curve.points.iter().flat_map(rows).collect());
         text += "\n";
@@ -169,7 +178,8 @@ pub(super) fn draw(file: &Path, curves: &[Curve]) -> Result<(), CliError> {
             series: all.into_iter().map(series).collect(),
         }
     };
-    let planes_of: Vec<Plane> = curves.iter().map(plane).collect();
+    let steady = curves.iter().filter(|curve| curve.moved.is_none());
+    let planes_of: Vec<Plane> = steady.map(plane).collect();
     fs::write(file, planes("Response times, open loop", &planes_of)).map_err(CliError::at(file))
 }
 
@@ -204,7 +214,7 @@ mod tests {
     fn errors_stand_beside_each_point_and_above_the_table() {
         let points = vec![point(0.5, Some(0.8e6)), point(0.9, Some(1e6)), point(0.95, None)];
         let label = "rsa-2048 tls13, openssl".to_owned();
-        let curve = Curve { label, capacity_per_s: 1000.0, points, backlog: None };
+        let curve = Curve { label, capacity_per_s: 1000.0, moved: None, points, backlog: None };
         let asked = |same_rates| ResponseCurve { loads: Vec::new(), same_rates, svg: None };
         let text = text(&asked(false), &[curve]);
         assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
@@ -217,10 +227,32 @@ mod tests {
     }
 
     #[test]
+    fn a_capacity_that_moved_leaves_one_line() {
+        let asked = ResponseCurve { loads: Vec::new(), same_rates: false, svg: None };
+        let after = |capacity| {
+            let points = vec![point(0.5, Some(0.8e6))];
+            let label = "rsa-2048 tls13, openssl".to_owned();
+            let mut curve =
+                Curve { label, capacity_per_s: 1000.0, moved: None, points, backlog: None };
+            curve.judge(capacity, 0.1);
+            text(&asked, &[curve]).replace("\n  ", " ")
+        };
+        for (capacity, words) in [(Some(880.0), "880/s after them"), (None, "- after them")] {
+            let text = after(capacity);
+            assert!(text.contains("INVALID: capacity 1.00k/s before the loads, "), "{text}");
+            assert!(text.contains(words) && !text.contains("p50  "), "{text}");
+        }
+        for capacity in [920.0, 1080.0] {
+            let text = after(Some(capacity));
+            assert!(text.contains("p50  ") && !text.contains("INVALID"), "{text}");
+        }
+    }
+
+    #[test]
     fn a_chart_has_both_quantiles() {
         let points = vec![point(0.5, Some(0.8e6)), point(0.9, None)];
         let label = "rsa-2048 tls13, openssl".to_owned();
-        let curve = Curve { label, capacity_per_s: 1000.0, points, backlog: None };
+        let curve = Curve { label, capacity_per_s: 1000.0, moved: None, points, backlog: None };
         let file = std::env::temp_dir().join(format!("curve-{}.svg", std::process::id()));
         draw(&file, &[curve]).unwrap();
         let drawn = fs::read_to_string(&file).unwrap();
@@ -235,6 +267,7 @@ mod tests {
         let curve = |label: &str, p99| Curve {
             label: label.to_owned(),
             capacity_per_s: 1000.0,
+            moved: None,
             points: vec![point(0.6, p99)],
             backlog: None,
         };
