@@ -99,6 +99,7 @@ impl Connection {
                 Ok(count) => {
                     self.input.extend(&piece[..count]);
                     // A Unix socket that gives less than asked is empty; what comes later is an event.
+                    // Only a peer that also passes descriptors may wait then, until it sends more.
                     let is_empty = count < piece.len() && matches!(self.stream, Stream::Unix(_));
                     self.is_readable = !is_empty || self.is_read_closed;
                 }

@@ -22,7 +22,7 @@ type Accepted = (Option<Stream>, String, Option<State>);
 
 impl Worker {
     /// Accepts clients, and returns whether more wait. After an error, such as too many open files,
-    /// the next turn tries again.
+    /// the next turn tries again, in a tenth of a second at the latest.
     pub(super) fn accept(&mut self, ready: &mut Vec<usize>) -> bool {
         let mut left = ACCEPTS_MAX;
         while self.clients_wait && left > 0 {
@@ -33,6 +33,8 @@ impl Worker {
                 }
                 Ok(Some((_, peer, _))) => self.refused(&peer, "refused: no client"),
                 Ok(None) => self.clients_wait = false,
+                // a client that has gone
+                Err(why) if why.kind() == ErrorKind::ConnectionAborted => {}
                 Err(_) => return false,
             }
         }
@@ -43,11 +45,10 @@ impl Worker {
     fn accept_one(&mut self) -> io::Result<Option<Accepted>> {
         // Neither kind of clients can keep the others waiting.
         self.is_tls_next = !self.is_tls_next;
-        let accepted = if self.is_tls_next { self.accept_tls() } else { self.accept_unix() };
-        match accepted? {
-            None if self.is_tls_next => self.accept_unix(),
-            None => self.accept_tls(),
-            accepted => Ok(accepted),
+        let accept = |tls| if tls { self.accept_tls() } else { self.accept_unix() };
+        match accept(self.is_tls_next) {
+            Ok(Some(accepted)) => Ok(Some(accepted)),
+            none => accept(!self.is_tls_next)?.map_or(none, |accepted| Ok(Some(accepted))),
         }
     }
 

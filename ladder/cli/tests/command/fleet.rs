@@ -70,7 +70,6 @@ fn two_engines_are_sized_and_compared() {
     assert!(!records.iter().any(|r| r.subject.parameter("against") == Some("tollgate")));
 }
 
-/// OpenSSL's session of one machine and Tollgate's of another have no ratio and no savings.
 #[test]
 fn an_open_loop_is_not_sized_beside_its_closed_loop() {
     let from = scratch("filled.jsonl");
@@ -90,6 +89,7 @@ fn an_open_loop_is_not_sized_beside_its_closed_loop() {
     assert!(records.iter().all(|record| record.subject.parameter("offered_per_s").is_none()));
 }
 
+/// OpenSSL's session of one machine and Tollgate's of another have no ratio and no savings.
 #[test]
 fn records_of_two_machines_are_refused() {
     let [from, other] = ["one-machine.jsonl", "other-machine.jsonl"].map(scratch);

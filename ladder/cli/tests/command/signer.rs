@@ -61,11 +61,19 @@ impl Drop for Signer {
 
 /// Sends a request to sign, and returns the answer.
 pub(crate) fn ask(stream: &mut UnixStream, stub: &Stub) -> (u8, Vec<u8>) {
+    send(stream, stub);
+    answer(stream)
+}
+
+fn send(stream: &mut UnixStream, stub: &Stub) {
     let digest = Hash::Sha256.digest(b"a message");
     let opcode = Operation::SignPkcs1v15(Hash::Sha256).code();
     let mut bytes = Vec::new();
     Message { id: 1, opcode, ski: Some(stub.ski()), payload: digest.as_ref() }.write(&mut bytes);
     stream.write_all(&bytes).unwrap();
+}
+
+fn answer(stream: &mut UnixStream) -> (u8, Vec<u8>) {
     let mut answer = vec![0; 1024];
     stream.read_exact(&mut answer).unwrap();
     let Split::Frame { frame, .. } = split(&answer, 4096) else { panic!() };
@@ -93,12 +101,13 @@ fn a_client_waits_until_there_are_files() {
     };
     let most = limit(Some(0));
     let mut stream = UnixStream::connect(signer.folder.join("socket")).unwrap();
+    send(&mut stream, &stub);
     stream.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
     let why = stream.read(&mut [0]).unwrap_err();
     assert_eq!(why.kind(), ErrorKind::WouldBlock);
     limit(most);
     stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
-    assert_eq!(ask(&mut stream, &stub).0, RESPONSE);
+    assert_eq!(answer(&mut stream).0, RESPONSE);
 }
 
 #[test]

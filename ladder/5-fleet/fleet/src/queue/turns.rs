@@ -81,7 +81,8 @@ impl Turns {
     ///
     /// # Errors
     ///
-    /// The rate is not above 0, or above 95 % of the capacity.
+    /// The rate is not above 0, or above 95 % of the capacity; a turn is so long that more than 256
+    /// requests come in it.
     pub fn at(&self, per_s: f64) -> Result<Steady, Error> {
         let rate = Error::positive("the rate per second", per_s)? * 1e-9;
         let load = per_s / self.capacity_per_s();
@@ -90,6 +91,11 @@ impl Turns {
         } else if load > LOAD_MAX + 1e-9 {
             let must = "be at most 95 % of the capacity";
             return Err(Error::Rejected { what: "the rate per second", value: per_s, must });
+        }
+        let most = self.turn_ns.iter().copied().fold(0.0, f64::max) * rate;
+        if most > as_f64(STATES as u64 / 2) {
+            let (what, must) = ("the requests that come in a turn", "be at most 256");
+            return Err(Error::Rejected { what, value: most, must });
         }
         let rows: Vec<Vec<f64>> = self.turn_ns.iter().map(|ns| poisson(rate * ns)).collect();
         let mut shares = vec![0.0; STATES + 1];

@@ -29,8 +29,8 @@ struct Core {
 
 /// Simulated cores with requests at random. With `after_ns`, a request that has no answer by then goes
 /// to another core too. `read` is the share of the work that is done in the turn that takes a request;
-/// the rest is done in the turn that answers it. Returns the times to the first answers, the further requests as a share, and the operations of a
-/// batch.
+/// the rest is done in the turn that answers it. Returns the times to the first answers, the further
+/// requests as a share, and the operations of a batch.
 fn simulated(
     cores: usize,
     load: f64,
@@ -187,4 +187,6 @@ fn rates_beyond_the_capacity_are_refused() {
     }
     assert!(Turns::new(-1.0, batches()).is_err() && Turns::new(WORK, Vec::new()).is_err());
     assert!(Turns::new(WORK, vec![1.0; 65]).is_err());
+    let long_turns = Turns::new(0.0, vec![1e12, 1.0]).unwrap();
+    assert!(matches!(long_turns.at(1e9), Err(Error::Rejected { .. })));
 }
