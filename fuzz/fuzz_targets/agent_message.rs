@@ -1,7 +1,7 @@
 //! Reads any bytes as messages between agents and controllers on NATS, and lets the input decide which
-//! messages a connection loses, repeats and delays. What arrives is always the beginning of what was
-//! sent, and all of it once the connection loses nothing more. Foreign messages cause no panic, and
-//! acknowledge no byte that was not sent.
+//! messages a connection loses, repeats and delays. The bytes that arrive are always the first ones of
+//! those that were sent, and all of them once the connection loses nothing more. Foreign messages cause
+//! no panic, and acknowledge no byte that was not sent.
 //!
 //! The first byte: foreign messages come too, if it is odd. Then steps, of two bytes and more.
 #![no_main]
@@ -14,7 +14,7 @@ use bytes::Bytes;
 use libfuzzer_sys::fuzz_target;
 
 // this module is private: compile the source file of the crate
-#[allow(dead_code)]
+#[allow(dead_code, reason = "the agents use more of it")]
 #[path = "../../ladder/4-server/agents/src/nats/line.rs"]
 mod line;
 use line::{HEAD, Kind, Line, Message};

@@ -304,6 +304,9 @@ pub const SLO: &str = "slo";
 pub const ARRIVALS: &str = "arrivals";
 /// Parameter: arrivals per second of an open loop.
 pub const OFFERED_PER_S: &str = "offered_per_s";
+
+/// The parameters that only an open loop has: without them, its subject is that of the closed loop.
+pub const OF_OPEN_LOOPS: [&str; 2] = [ARRIVALS, OFFERED_PER_S];
 /// Parameter: the number of sequential requests on each connection; one if it is absent.
 pub const REQUESTS: &str = "requests";
 /// Parameter: the share of transactions without TLS; zero if it is absent.

@@ -21,9 +21,6 @@ const COLUMNS: [Column; 6] = fitting([
     Column::figures("error", 6),
 ]);
 
-/// The parameters that only an open loop has.
-const OPEN: [&str; 2] = [word::ARRIVALS, word::OFFERED_PER_S];
-
 pub(super) fn table(records: &[Record]) -> Table {
     let lookup = Lookup(records);
     let opened = |subject: &&Subject| subject.parameter(word::OFFERED_PER_S).is_some();
@@ -46,7 +43,8 @@ fn of_server(lookup: Lookup<'_>, open: &Subject) -> Option<Row> {
     let bytes = Some(names::bytes(open)).filter(|bytes| *bytes > 0)?;
     let per_s = find(open, word::SESSIONS_PER_S, Unit::PerSecond)?;
     let cores = |ns: f64| per_s * ns / 1e9;
-    let (predicted, measured) = (cores(cpu_ns(&open.without(&OPEN))?), cores(cpu_ns(open)?));
+    let (predicted, measured) =
+        (cores(cpu_ns(&open.without(&word::OF_OPEN_LOOPS))?), cores(cpu_ns(open)?));
     #[allow(clippy::cast_precision_loss, reason = "a payload is below 2^52 bytes")]
     let gbps = per_s * bytes as f64 * 8.0 / 1e9;
     let cells = vec![

@@ -142,6 +142,18 @@ fn after(shares: &[f64], rows: &[Vec<f64>]) -> Vec<f64> {
     next
 }
 
+/// Adds a weight to those of batches by their size, of which the last one is full: the batch has the
+/// requests that are there, and those that come before it begins.
+fn add_batch(weights: &mut [f64], weight: f64, there: usize, come: &[f64]) {
+    let full = weights.len() - 1;
+    let mut rest = 1.0;
+    for (size, probability) in (there..full).zip(come) {
+        weights[size] += weight * probability;
+        rest -= probability;
+    }
+    weights[full] += weight * f64::max(rest, 0.0);
+}
+
 /// The steady state of [`Turns`] at a rate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Steady {
@@ -187,17 +199,7 @@ impl Steady {
                 for place in left..next {
                     let between = place / width;
                     let there = next - between * width;
-                    let to = &mut weights[batch][between];
-                    if there >= width {
-                        to[width] += weight;
-                        continue;
-                    }
-                    let mut rest = 1.0;
-                    for (size, probability) in (there..width).zip(&during[between]) {
-                        to[size] += weight * probability;
-                        rest -= probability;
-                    }
-                    to[width] += weight * f64::max(rest, 0.0);
+                    add_batch(&mut weights[batch][between], weight, there, &during[between]);
                 }
             }
         }

@@ -88,7 +88,7 @@ pub(super) fn sessions(known: &[Record], host: &Host) -> Result<Vec<MeasuredSess
     // an open loop measures what the session of the closed loop predicts
     let of_closed: Vec<Subject> = wanted.iter().map(|record| record.subject.clone()).collect();
     wanted.retain(|record| {
-        let closed = record.subject.without(&[word::ARRIVALS, word::OFFERED_PER_S]);
+        let closed = record.subject.without(&word::OF_OPEN_LOOPS);
         closed == record.subject || !of_closed.contains(&closed)
     });
     if wanted.is_empty() {

@@ -36,6 +36,27 @@ use prediction::Prediction;
 /// The load at which sessions at equal distances do not wait for each other.
 const IDLE_LOAD: f64 = 0.05;
 
+/// The load of a series of runs.
+#[derive(Clone, Copy, PartialEq)]
+enum At {
+    Capacity,
+    /// This share of the capacity.
+    Load(f64),
+    /// The capacity again after the loads. It makes no records: they would have the subjects of those
+    /// before.
+    CapacityAfter,
+}
+
+impl At {
+    fn words(self) -> String {
+        match self {
+            Self::Capacity => "capacity".to_owned(),
+            Self::Load(load) => format!("load {}", percent(load)),
+            Self::CapacityAfter => "capacity after the loads".to_owned(),
+        }
+    }
+}
+
 /// The curve of one server.
 struct Curve {
     /// `rsa-2048 tls13, openssl`.
@@ -156,7 +177,7 @@ impl Series<'_> {
         let connections = self.options.load.connections;
         let closed = Plan { arrivals: Arrivals::Closed { think }, connections, ..plan.clone() };
         let all = vec![closed; self.names.len()];
-        let Some(full) = self.measured(&label, &all, None, run)? else { return Ok(None) };
+        let Some(full) = self.measured(&label, &all, At::Capacity, run)? else { return Ok(None) };
         let rate = |rounds: &Vec<Outcome>| median(rounds, Outcome::sessions_per_s);
         let capacity: Option<Vec<f64>> = full.iter().map(rate).collect();
         let capacity = capacity.ok_or_else(|| error!("{label}: a run has no rate: run again"))?;
@@ -170,7 +191,7 @@ impl Series<'_> {
             ..plan.clone()
         };
         let idle: Vec<Plan> = capacity.iter().map(idle).collect();
-        let Some(idle) = self.measured(&label, &idle, Some(IDLE_LOAD), run)? else {
+        let Some(idle) = self.measured(&label, &idle, At::Load(IDLE_LOAD), run)? else {
             return Ok(None);
         };
         let batch_ns = batches::times(self.rig.key())?;
@@ -204,7 +225,7 @@ impl Series<'_> {
         }
         for (number, &load) in asked.loads.iter().enumerate() {
             let plans = at(load);
-            let rounds = self.measured(&label, &plans, Some(load), run)?;
+            let rounds = self.measured(&label, &plans, At::Load(load), run)?;
             if rounds.is_none() && interrupt::asked() {
                 return Ok(None);
             }
@@ -225,7 +246,7 @@ impl Series<'_> {
                 }
             }
         }
-        let after = self.measured(&format!("{label}, after the loads"), &all, None, run)?;
+        let after = self.measured(&label, &all, At::CapacityAfter, run)?;
         if after.is_none() && interrupt::asked() {
             return Ok(None);
         }
@@ -253,12 +274,10 @@ impl Series<'_> {
         &mut self,
         label: &str,
         plans: &[Plan],
-        load: Option<f64>,
+        at: At,
         run: &mut Run,
     ) -> Result<Option<Vec<Vec<Outcome>>>, CliError> {
-        let at =
-            load.map_or_else(|| "capacity".to_owned(), |load| format!("load {}", percent(load)));
-        let label = format!("{label}, {at}");
+        let label = format!("{label}, {}", at.words());
         progress::row(self.scenarios.len(), &label);
         let mut servers = self.rig.servers()?;
         self.watch.look(&label, self.names, &mut servers);
@@ -272,9 +291,13 @@ impl Series<'_> {
         let outcomes: Vec<_> = rounds.into_iter().map(|rounds| rounds.outcomes).collect();
         let rounds = Rounds { outcomes: outcomes.clone(), repeated, broken: None };
         let mut scenario = Scenario::apart(label, rounds, self.names, &self.context)?;
-        if let Some(load) = load {
-            for record in &mut scenario.records {
-                record.subject = record.subject.clone().with(word::LOAD, load)?;
+        match at {
+            At::Capacity => {}
+            At::CapacityAfter => scenario.records.clear(),
+            At::Load(load) => {
+                for record in &mut scenario.records {
+                    record.subject = record.subject.clone().with(word::LOAD, load)?;
+                }
             }
         }
         run.output.records(&scenario.records)?;
