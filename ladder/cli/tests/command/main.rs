@@ -25,6 +25,7 @@ mod provider;
 mod proxy;
 mod relay;
 mod response;
+mod scale;
 mod sensitivity;
 mod serve;
 mod sessions;

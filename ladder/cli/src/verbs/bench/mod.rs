@@ -7,6 +7,7 @@ mod clients;
 mod eti10;
 mod external;
 mod metrics;
+mod moved;
 mod out;
 pub(super) mod plan;
 pub(super) mod profile;
@@ -35,6 +36,7 @@ use std::process::ExitCode;
 
 use tollgate_load::{Objective, Verdict};
 use tollgate_record::Record;
+use tollgate_record::vocabulary as word;
 
 use crate::error::CliError;
 use crate::host::Host;
@@ -76,7 +78,7 @@ pub(crate) fn run(command: &BenchCommand) -> Result<ExitCode, CliError> {
         return find_rate(options, objective, &mut run, &watch);
     }
     let progress = Progress::new("bench");
-    let mut scenarios = scenarios(options, &mut run, &watch)?;
+    let mut scenarios = scenarios(options, &mut run, &watch, Pass::First)?;
     drop(progress);
     if let Mode::Profile(sampling) = &options.mode {
         profile::predict(options, sampling, &mut run, &mut scenarios)?;
@@ -144,7 +146,7 @@ fn end(options: &Options, run: &Run, watch: &Watch, judged: &[Judged<'_>]) -> Re
 /// Collects the records of every key type and protocol. An invalid combination has a note instead.
 /// After Ctrl-C, returns the records of the completed combinations.
 pub(crate) fn collect(options: &Options, run: &mut Run) -> Result<Vec<Record>, CliError> {
-    let scenarios = scenarios(options, run, &Watch::plain())?;
+    let scenarios = scenarios(options, run, &Watch::plain(), Pass::First)?;
     let invalid = scenarios.iter().filter(|scenario| scenario.verdict() == Verdict::Invalid);
     invalid.for_each(|scenario| run.notes.add(scenario.verdict_text().replace('\n', " ")));
     Ok(scenarios.into_iter().flat_map(|scenario| scenario.records).collect())
@@ -193,8 +195,21 @@ fn find_rate(
     ended
 }
 
+/// The runs of the same options.
+#[derive(Clone, Copy, PartialEq)]
+enum Pass {
+    First,
+    /// They write no records: these would have the subjects of those before.
+    Again,
+}
+
 /// Measures a scenario for each key type and protocol, in this order.
-fn scenarios(options: &Options, run: &mut Run, watch: &Watch) -> Result<Vec<Scenario>, CliError> {
+fn scenarios(
+    options: &Options,
+    run: &mut Run,
+    watch: &Watch,
+    pass: Pass,
+) -> Result<Vec<Scenario>, CliError> {
     let plans = plan::plans(options)?;
     let mut scenarios = Vec::new();
     let keys = options.keys();
@@ -202,7 +217,11 @@ fn scenarios(options: &Options, run: &mut Run, watch: &Watch) -> Result<Vec<Scen
     progress::plan(keys.len() * plans.len(), plan::seconds(options));
     for key in keys {
         let rig = servers::Rig::start(options, *key)?;
-        let names = rig.names();
+        let mut names = rig.names();
+        if matches!(options.mode, Mode::Scale(_)) {
+            let cores = (word::SERVER_CORES, options.server_cores.len().to_string());
+            names.iter_mut().for_each(|naming| naming.more.push(cores.clone()));
+        }
         let mut plans = plans.clone();
         if suites::is_all(&options.suites) {
             let Some(asked) = suites::ask_all(plans, &rig.servers()?)? else {
@@ -213,7 +232,7 @@ fn scenarios(options: &Options, run: &mut Run, watch: &Watch) -> Result<Vec<Scen
             plans = asked.taken;
         }
         for plan in &plans {
-            let label = label(options, &format!("{} {}", names[0].key, plan::named(plan)));
+            let label = label(options, &format!("{} {}", names[0].key, plan::named(plan)), pass);
             progress::row(scenarios.len(), &label);
             let loaded = rig.servers().and_then(|mut servers| {
                 watch.look(&label, &names, &mut servers);
@@ -233,7 +252,9 @@ fn scenarios(options: &Options, run: &mut Run, watch: &Watch) -> Result<Vec<Scen
             if let Some(profiler) = &profiler {
                 profiler.end(options, &mut scenario, plan, &names)?;
             }
-            run.output.records(&scenario.records)?;
+            if pass == Pass::First {
+                run.output.records(&scenario.records)?;
+            }
             scenarios.push(scenario);
         }
     }
@@ -241,9 +262,10 @@ fn scenarios(options: &Options, run: &mut Run, watch: &Watch) -> Result<Vec<Scen
 }
 
 /// Names a scenario; `scale` runs one for each number of cores.
-fn label(options: &Options, name: &str) -> String {
-    match (&options.mode, options.server_cores.len()) {
-        (Mode::Scale(_), cores) => format!("{name}, cores: {cores}"),
+fn label(options: &Options, name: &str, pass: Pass) -> String {
+    match (&options.mode, options.server_cores.len(), pass) {
+        (Mode::Scale(_), cores, Pass::First) => format!("{name}, cores: {cores}"),
+        (Mode::Scale(_), cores, Pass::Again) => format!("{name}, cores: {cores}, again"),
         _ => name.to_owned(),
     }
 }

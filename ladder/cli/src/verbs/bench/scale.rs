@@ -9,9 +9,10 @@ use tollgate_record::vocabulary as word;
 use tollgate_record::{Kind, PerSecond, Record, Subject, Timestamp};
 use tollgate_report::text::wrapped;
 
+use super::moved::Moved;
 use super::out::Judged;
 use super::watch::Watch;
-use super::{end, judge, plan, report, run_of, scenarios};
+use super::{Pass, end, judge, plan, report, run_of, scenarios};
 use crate::cells::bar;
 use crate::error::CliError;
 use crate::interrupt;
@@ -26,8 +27,8 @@ struct Series {
     points: Vec<(u32, Record)>,
 }
 
-/// Measures at each number of server cores, prints the rate per core, and fits a law if there are
-/// enough points.
+/// Measures at each number of server cores, then at the first number again. Prints the rate per
+/// core, and fits a law if there are enough points; a series that moved meanwhile has one line.
 pub(super) fn run(
     options: &Options,
     span: CoreSpan,
@@ -40,29 +41,46 @@ pub(super) fn run(
     }
     let mut run = run_of(options, undone)?;
     let watch = Watch::of(options)?;
-    let (mut text, mut all, mut done) = (String::new(), Vec::new(), Vec::new());
-    for count in span.first..=last {
+    let (mut text, mut done) = (String::new(), Vec::new());
+    let (mut all, mut again) = (Vec::new(), Vec::new());
+    let is_sweep = last > span.first;
+    let passes = (span.first..=last).map(|count| (count, Pass::First));
+    for (count, pass) in passes.chain(is_sweep.then_some((span.first, Pass::Again))) {
         let server_cores = cores.all.iter().copied().take(count as usize).collect();
         let options = Options { server_cores, ..options.clone() };
         let progress = Progress::new("bench");
-        let found = scenarios(&options, &mut run, &watch)?;
+        let mut found = scenarios(&options, &mut run, &watch, pass)?;
         drop(progress);
-        if all.is_empty() {
+        if text.is_empty() {
             text += &(report::machine(&run.host) + &report::asked(&options) + "\n");
         }
         text += &wrapped(&cores.words(count));
-        for scenario in &found {
+        for scenario in &mut found {
             text += &scenario.verdict_text();
-            all.extend(scenario.records.iter().cloned().map(|record| (count, record)));
+            match pass {
+                Pass::First => all.extend(scenario.records.iter().cloned()),
+                Pass::Again => again.append(&mut scenario.records),
+            }
         }
         done.extend(found);
         if interrupt::asked() {
             break;
         }
     }
+    let again = series(&again)?;
+    let (is_judged, mut have_moved) = (is_sweep && !interrupt::asked(), false);
     for series in series(&all)? {
         text += "\n";
+        if is_judged && let Some(moved) = series.moved(span.first, &again, options.load.drift_max) {
+            text += &moved;
+            have_moved = true;
+            continue;
+        }
         text += &drawn(&series);
+        if interrupt::asked() {
+            text += &wrapped("no law: the first number of cores was not measured again");
+            continue;
+        }
         let law = fitted(&series, most);
         text += &wrapped(&match &law {
             Ok(law) => of_law(law, last),
@@ -77,7 +95,8 @@ pub(super) fn run(
     }
     let code = run.end(&text)?;
     end(options, &run, &watch, &done.iter().map(Judged::scenario).collect::<Vec<_>>())?;
-    Ok(judge(options, &done)?.unwrap_or(code))
+    let judged = judge(options, &done)?;
+    Ok(if have_moved { ExitCode::FAILURE } else { judged.unwrap_or(code) })
 }
 
 /// The cores of this machine, in the order in which the server gets them.
@@ -128,18 +147,39 @@ impl Cores {
     }
 }
 
-fn series(all: &[(u32, Record)]) -> Result<Vec<Series>, CliError> {
+/// Groups the rates by all but their number of cores.
+fn series(all: &[Record]) -> Result<Vec<Series>, CliError> {
     let mut found: Vec<Series> = Vec::new();
-    let rates = all.iter().filter(|(_, record)| record.quantity == word::SESSIONS_PER_S);
-    for (cores, record) in rates {
-        let subject = record.subject.with(word::SERVER_CORES, cores)?;
-        let point = (*cores, Record { subject, ..record.clone() });
-        match found.iter_mut().find(|series| series.subject == record.subject) {
+    for record in all.iter().filter(|record| record.quantity == word::SESSIONS_PER_S) {
+        let cores = record.subject.parameter(word::SERVER_CORES).and_then(|n| n.parse().ok());
+        let cores = cores.ok_or_else(|| error!("{}: no number of cores", record.subject))?;
+        let subject = record.subject.without(&[word::SERVER_CORES]);
+        let point = (cores, record.clone());
+        match found.iter_mut().find(|series| series.subject == subject) {
             Some(series) => series.points.push(point),
-            None => found.push(Series { subject: record.subject.clone(), points: vec![point] }),
+            None => found.push(Series { subject, points: vec![point] }),
         }
     }
     Ok(found)
+}
+
+impl Series {
+    fn rate_at(&self, cores: u32) -> Option<f64> {
+        let (_, record) = self.points.iter().find(|point| point.0 == cores)?;
+        Some(record.estimate.point())
+    }
+
+    /// Returns the only line of a series whose rate at the first number of cores moved by more than
+    /// this share: the points are not those of one machine.
+    fn moved(&self, first: u32, again: &[Self], drift_max: f64) -> Option<String> {
+        let same = again.iter().find(|series| series.subject == self.subject);
+        let after = same.and_then(|series| series.rate_at(first));
+        let moved = Moved::judge(self.rate_at(first), after, drift_max)?;
+        Some(wrapped(&format!(
+            "{}: INVALID: cores: {first}: {moved}: stop other programs, and run again",
+            self.subject
+        )))
+    }
 }
 
 fn drawn(series: &Series) -> String {
@@ -227,9 +267,10 @@ mod tests {
             let points = (1..=64).map(|cores| {
                 let rate = truth.rate(cores).get() * (0.99 + 0.02 * random.f64());
                 let estimate = Estimate::new(rate, (0.99 * rate, 1.01 * rate), 9).unwrap();
-                (cores, Record { estimate, ..record("server/x?by=tollgate", 1.0) })
+                let subject = format!("server/x?by=tollgate&server_cores={cores}");
+                Record { estimate, ..record(&subject, 1.0) }
             });
-            let all: Vec<(u32, Record)> = points.collect();
+            let all: Vec<Record> = points.collect();
             let found = series(&all).unwrap();
             assert_eq!(found.len(), 1);
             let law = fitted(&found[0], 64).unwrap();
@@ -255,9 +296,40 @@ mod tests {
         assert!(cores.words(3).contains("core 0 is the client's too"), "{}", cores.words(3));
     }
 
+    /// A sweep over as many numbers of cores as there are rates.
+    fn swept<const N: usize>(rates: [f64; N]) -> Vec<Record> {
+        let of = |(cores, rate)| record(&format!("server/x?server_cores={cores}"), rate);
+        (1..).zip(rates).map(of).collect()
+    }
+
+    #[test]
+    fn a_first_point_that_moved_leaves_one_line() {
+        let all = swept([1000.0, 1900.0, 2800.0]);
+        let moved = |points: &[Record], again: &[Record]| {
+            let found = series(points).unwrap();
+            let line = found[0].moved(1, &series(again).unwrap(), 0.1)?.replace("\n  ", " ");
+            assert!(line.starts_with("server/x: INVALID: cores: 1: "), "{line}");
+            assert_eq!(line.lines().count(), 1, "{line}");
+            Some(line)
+        };
+        for steady in [910.0, 1090.0] {
+            assert_eq!(moved(&all, &swept([steady])), None);
+        }
+        let other = [record("server/y?server_cores=1", 1000.0)];
+        for (points, again, words) in [
+            (&all[..], &swept([880.0])[..], "1.00k/s before, 880/s after"),
+            (&all, &swept([1120.0]), "1.00k/s before, 1.12k/s after"),
+            (&all, &other, "1.00k/s before, - after"),
+            (&all[1..], &swept([1000.0]), "- before, 1.00k/s after"),
+        ] {
+            let line = moved(points, again).unwrap();
+            assert!(line.contains(words), "{words}: {line}");
+        }
+    }
+
     #[test]
     fn two_numbers_of_cores_are_no_law() {
-        let all = [(1, record("server/x", 10.0)), (2, record("server/x", 19.0))];
+        let all = swept([10.0, 19.0]);
         let found = series(&all).unwrap();
         assert!(fitted(&found[0], 2).unwrap_err().to_string().contains("three"));
     }
