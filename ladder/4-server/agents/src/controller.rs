@@ -83,7 +83,7 @@ impl Controller {
     ) -> Result<Self, Error> {
         let count: usize = all.iter().map(Address::agents).sum();
         if count == 0 || count > AGENTS_MAX {
-            return Err(Error::Plan("agents are 1 to 256"));
+            return Err(Error::Plan(concat!("agents are 1 to ", agents_max!())));
         }
         let (mut agents, mut buses) = (Vec::new(), Vec::new());
         for address in all {

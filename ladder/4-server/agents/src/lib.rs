@@ -61,6 +61,13 @@
 //! | the user stops the run | the agents stop and send what they have; there are no figures |
 #![forbid(unsafe_code)]
 
+/// [`AGENTS_MAX`] as a literal, for the texts of errors.
+macro_rules! agents_max {
+    () => {
+        256
+    };
+}
+
 mod agent;
 mod controller;
 mod frame;
@@ -79,7 +86,7 @@ pub use frame::{
 pub use nats::{FleetName, Nats, NatsServer};
 
 /// Maximum number of agents.
-pub const AGENTS_MAX: usize = 256;
+pub const AGENTS_MAX: usize = agents_max!();
 
 /// Each side says at this interval that it lives.
 pub const HEARTBEAT: Duration = Duration::from_millis(200);

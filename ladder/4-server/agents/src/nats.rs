@@ -43,7 +43,7 @@ const CONNECT_MAX: Duration = Duration::from_secs(10);
 /// Interval of a controller's calls for agents.
 const CALL_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Messages that wait for the connection, while it is made again: those of 256 agents in 10 s.
+/// Messages that wait for the connection, while it is made again: those of all agents in 10 s.
 const WAITING_MAX: usize = 1 << 14;
 
 /// The name of an agent in calls to all.

@@ -45,7 +45,9 @@ impl FromStr for Address {
             "nats" => {
                 let (fleet, count) = rest.split_once('/').ok_or(wanted)?;
                 let count = count.parse().ok().filter(|count| (1..=AGENTS_MAX).contains(count));
-                let count = count.ok_or("the number of agents is 1 to 256, as in nats:lab/4")?;
+                let wanted =
+                    concat!("the number of agents is 1 to ", agents_max!(), ", as in nats:lab/4");
+                let count = count.ok_or(wanted)?;
                 let place = Place::Nats(fleet.parse()?, count);
                 return Ok(Self { text: text.to_owned(), place });
             }
@@ -115,13 +117,15 @@ mod tests {
 
     #[test]
     fn addresses_on_nats_have_a_fleet_and_a_number_of_agents() {
-        let address: Address = "nats:lab/256".parse().unwrap();
-        assert_eq!((address.agents(), address.is_nats()), (256, true));
-        assert_eq!(address.place, Place::Nats("lab".parse().unwrap(), 256));
+        let address: Address = format!("nats:lab/{AGENTS_MAX}").parse().unwrap();
+        assert_eq!((address.agents(), address.is_nats()), (AGENTS_MAX, true));
+        assert_eq!(address.place, Place::Nats("lab".parse().unwrap(), AGENTS_MAX));
         assert_eq!("ssh:load1".parse::<Address>().unwrap().agents(), 1);
-        for bad in ["nats:lab", "nats:lab/", "nats:lab/0", "nats:lab/257", "nats:a.b/1", "nats:/1"]
-        {
+        for bad in ["nats:lab", "nats:lab/", "nats:lab/0", "nats:a.b/1", "nats:/1"] {
             assert!(bad.parse::<Address>().is_err(), "{bad:?}");
         }
+        let beyond = format!("nats:lab/{}", AGENTS_MAX + 1);
+        let why = beyond.parse::<Address>().unwrap_err();
+        assert!(why.contains(&format!("1 to {AGENTS_MAX},")), "{why}");
     }
 }
