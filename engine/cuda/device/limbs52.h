@@ -85,9 +85,9 @@ ON_DEVICE void normalize(double* z, const uint64_t* s)
 
 // amm52_cuda: z :== x y / R mod m, with x in slot 0 of the shared memory. z may be y.
 //
-// Requires: m odd, its limbs from -2^51 to 2^51 - 1, k0 = -1/m mod 2^52, |x y| <= m R; the limbs of x and y
-//           from -2^51 - 2^7 to 2^51 + 2^7, or those of x from 0 to 2^52 and those of y from -2^51 to
-//           2^51 - 1.
+// Requires: m odd, each of its limbs from -2^51 to 2^51 - 1; k0 = -1/m mod 2^52; |x y| <= m R; and either
+//           each limb of x and of y from -2^51 - 2^7 to 2^51 + 2^7, or each limb of x from 0 to 2^52 and
+//           each limb of y from -2^51 to 2^51 - 1.
 // Ensures:  |z| <= |x y| / R + 0.5001 m, so |z| < m if |x y| < m R / 4; limbs from -2^51 - 2^7 to 2^51 + 2^7.
 // Counts:   2 n^2 products of limbs.
 // Time:     independent of x, y and m.
