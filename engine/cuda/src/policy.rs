@@ -15,15 +15,20 @@ pub struct Policy {
     /// Time after which a batch counts as lost. The device is then not used again, and another unit
     /// runs the batch.
     pub timeout: Duration,
+    /// Time without a batch on the device after which it gets the next one even if that does not pay: it
+    /// may have been slow only once.
+    pub retry: Duration,
 }
 
 impl Default for Policy {
-    /// All cores of this process; batches of at most 50 ms; a timeout of one second.
+    /// All cores of this process; batches of at most 50 ms; a timeout of one second; a retry
+    /// after ten seconds.
     fn default() -> Self {
         Self {
             cores: std::thread::available_parallelism().map_or(1, core::num::NonZero::get),
             batch_time_max: Duration::from_millis(50),
             timeout: Duration::from_secs(1),
+            retry: Duration::from_secs(10),
         }
     }
 }
@@ -39,9 +44,6 @@ pub(crate) struct Costs {
     pub(crate) tried: Instant,
 }
 
-/// A device for which no batch pays is tried again after this time: it may have been slow only once.
-pub(crate) const RETRY: Duration = Duration::from_secs(10);
-
 impl Costs {
     /// Returns `true` if the device ends a batch of this many operations no later than `cores` cores.
     pub(crate) fn pays(&self, operations: usize, cores: usize, policy: &Policy) -> bool {
@@ -50,10 +52,14 @@ impl Costs {
             && nanos(operations, self.operation) >= nanos(cores, self.batch)
     }
 
+    /// Returns `true` if the device had no batch for so long that it is tried again.
+    pub(crate) fn are_old(&self, policy: &Policy) -> bool {
+        self.tried.elapsed() >= policy.retry
+    }
+
     /// Takes the time of another batch into account. After a long pause, it alone counts.
-    pub(crate) fn note_batch(&mut self, time: Duration) {
-        let is_old = self.tried.elapsed() >= RETRY;
-        self.batch = if is_old { time } else { (self.batch * 3 + time) / 4 };
+    pub(crate) fn note_batch(&mut self, time: Duration, policy: &Policy) {
+        self.batch = if self.are_old(policy) { time } else { (self.batch * 3 + time) / 4 };
         self.tried = Instant::now();
     }
 }
@@ -66,19 +72,22 @@ mod tests {
 
     #[test]
     fn small_batches_and_slow_devices_stay_on_the_processor() {
-        let policy = Policy { cores: 16, batch_time_max: 10 * MS, timeout: 100 * MS };
+        let retry = Duration::from_secs(120); // longer than this test
+        let policy = Policy { cores: 16, batch_time_max: 10 * MS, timeout: 100 * MS, retry };
         let mut costs = Costs { batch: 3 * MS, operation: MS / 2, tried: Instant::now() };
         // 16 cores do 96 operations in 3 ms.
         assert!(!costs.pays(95, 16, &policy) && costs.pays(96, 16, &policy));
-        costs.note_batch(35 * MS); // 11 ms
+        costs.note_batch(35 * MS, &policy); // 11 ms
         assert!(!costs.pays(4000, 16, &policy), "above batch_time_max");
-        costs.note_batch(3 * MS); // 9 ms
+        costs.note_batch(3 * MS, &policy); // 9 ms
         assert!(costs.pays(4000, 16, &policy) && costs.pays(1, 0, &policy));
         // One slow batch is not remembered for ever.
-        costs.note_batch(500 * MS);
+        costs.note_batch(500 * MS, &policy);
         assert!(!costs.pays(4000, 16, &policy));
-        costs.tried = Instant::now().checked_sub(RETRY).unwrap();
-        costs.note_batch(3 * MS);
+        costs.tried = Instant::now().checked_sub(retry).unwrap();
+        assert!(costs.are_old(&policy));
+        costs.note_batch(3 * MS, &policy);
         assert_eq!(costs.batch, 3 * MS);
+        assert!(!costs.are_old(&policy));
     }
 }

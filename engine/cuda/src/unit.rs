@@ -15,7 +15,7 @@ use zeroize::Zeroizing;
 use crate::device::{Device, Failure};
 use crate::layout::{Size, is_below};
 use crate::operations::{Done, Operation, Operations};
-use crate::policy::{Costs, Policy, RETRY};
+use crate::policy::{Costs, Policy};
 
 /// A unit with a device and the lanes of a processor.
 ///
@@ -109,7 +109,7 @@ impl Offload {
     fn offloads(&self, size: Size, operations: usize) -> bool {
         let cores = self.policy.cores.min(1);
         self.costs(size).is_some_and(|costs| {
-            costs.pays(operations, cores, &self.policy) || costs.tried.elapsed() >= RETRY
+            costs.pays(operations, cores, &self.policy) || costs.are_old(&self.policy)
         })
     }
 
@@ -126,7 +126,7 @@ impl Offload {
         match self.operations.as_mut()?.run(size, batch, limit) {
             Ok(done) => {
                 if let Some(costs) = &mut self.costs[size.index()] {
-                    costs.note_batch(begin.elapsed());
+                    costs.note_batch(begin.elapsed(), &self.policy);
                 }
                 (self.listener)(Event::Done(done));
             }

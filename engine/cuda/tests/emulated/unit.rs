@@ -16,7 +16,7 @@ type Log = Arc<Mutex<Vec<Event>>>;
 
 /// A policy that sends everything to the device.
 fn always() -> Policy {
-    Policy { cores: 0, batch_time_max: LONG, timeout: LONG }
+    Policy { cores: 0, batch_time_max: LONG, timeout: LONG, retry: LONG }
 }
 
 fn unit(driver: &EmulatedDriver, width: usize, policy: Policy) -> (Box<dyn Unit<PrivateJob>>, Log) {
@@ -76,6 +76,20 @@ fn unusual_keys_and_batches_that_do_not_pay_stay_on_the_processor() {
         let tests = offloaded(&log);
         sign(&queue, &key, 4);
         assert_eq!(offloaded(&log), tests);
+    }
+}
+
+/// A device that was slow may be fast again.
+#[test]
+fn a_device_for_which_no_batch_pays_gets_one_after_a_pause() {
+    let (driver, key) = (EmulatedDriver::new(), key(Size::Rsa1024));
+    for (retry, batches) in [(LONG, 0), (Duration::ZERO, 1)] {
+        let policy = Policy { batch_time_max: Duration::ZERO, retry, ..always() };
+        let (unit, log) = unit(&driver, 8, policy);
+        let queue = Queue::start(Config::default(), [unit]).unwrap();
+        let tests = offloaded(&log);
+        sign(&queue, &key, 1);
+        assert_eq!(offloaded(&log) - tests, batches, "{retry:?}");
     }
 }
 

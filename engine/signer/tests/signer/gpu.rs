@@ -115,7 +115,7 @@ fn emulated(folder: &Folder, fill: usize, control: &Arc<Control>) -> Box<Emulate
 /// A policy that sends everything to the device, which is slower than any processor.
 fn always() -> Policy {
     let long = Duration::from_secs(120);
-    Policy { cores: 0, batch_time_max: long, timeout: long }
+    Policy { cores: 0, batch_time_max: long, timeout: long, retry: long }
 }
 
 fn text(folder: &Folder) -> String {
