@@ -152,6 +152,14 @@ struct Function {
 const char* const KERNELS[] = {"blind", "power", "finish", "make_pair", "power52"};
 Function functions[5][4];
 
+// Counts a call. If FAILS is k > 0, the next k - 1 calls succeed, and all others fail.
+bool fails()
+{
+    Locked locked(mutex);
+    if (values[FAILS] > 1) return values[FAILS]--, false;
+    return values[FAILS] == 1;
+}
+
 double now()
 {
     timespec time;
@@ -199,6 +207,7 @@ int in_stream(void* stream, std::function<void()> work, const void* host = nullp
 {
     Locked locked(mutex);
     if (current != &context) return INVALID_CONTEXT;
+    if (fails()) return LAUNCH_FAILED;
     ((Stream*)stream)->push_back({work, (const uint8_t*)host});
     return SUCCESS;
 }
@@ -405,7 +414,7 @@ int cuEventQuery(void* of)
 {
     Locked locked(mutex);
     if (values[HANGS]) return NOT_READY;
-    if (values[FAILS]) return LAUNCH_FAILED;
+    if (fails()) return LAUNCH_FAILED;
     Event* event = (Event*)of;
     while (!event->passed && event->stream && !event->stream->empty()) {
         event->stream->front().run();
@@ -417,6 +426,7 @@ int cuEventQuery(void* of)
 int cuEventElapsedTime(float* milliseconds, void* from, void* to)
 {
     Locked locked(mutex);
+    if (fails()) return LAUNCH_FAILED;
     if (!((Event*)from)->passed || !((Event*)to)->passed) return NOT_READY;
     *milliseconds = ((Event*)to)->milliseconds - ((Event*)from)->milliseconds;
     return SUCCESS;
@@ -456,6 +466,7 @@ int cuFuncSetAttribute(void*, int attribute, int bytes)
 int cuMemAlloc_v2(uint64_t* address, size_t bytes)
 {
     Locked locked(mutex);
+    if (fails()) return LAUNCH_FAILED;
     void* memory = malloc(bytes);
     memset(memory, 0xa5, bytes); // old contents
     *address = (uint64_t)memory;
@@ -466,6 +477,7 @@ int cuMemAlloc_v2(uint64_t* address, size_t bytes)
 int cuMemHostAlloc(void** memory, size_t bytes, unsigned)
 {
     Locked locked(mutex);
+    if (fails()) return LAUNCH_FAILED;
     *memory = malloc(bytes);
     pinned[(const uint8_t*)*memory] = bytes;
     return current == &context ? SUCCESS : INVALID_CONTEXT;

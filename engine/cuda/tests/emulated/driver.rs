@@ -91,7 +91,7 @@ fn failures_of_the_driver_are_errors_within_the_limit() {
         let why = "CUDA_ERROR_LAUNCH_FAILED".to_owned();
         let expected = match value {
             Value::Hangs => Failure::Timeout(limit),
-            _ => Failure::Call { call: "cuEventQuery", why },
+            _ => Failure::Call { call: "cuEventRecord", why },
         };
         assert_eq!(failure, expected);
     }

@@ -4,9 +4,7 @@ use core::time::Duration;
 use std::sync::Arc;
 use std::time::Instant;
 
-use tollgate_cuda::{
-    Batch, Device, Failure, Kernel, Mark, Memory, Numbers, Operation, Operations, Size,
-};
+use tollgate_cuda::{Failure, Numbers, Operation, Operations, Size};
 use tollgate_rsa::PrivateKey;
 
 use crate::library::{EmulatedDriver, LONG, Value};
@@ -75,75 +73,20 @@ fn a_fault_in_a_new_pair_fails_its_operation() {
     }
 }
 
-/// A device whose call fails after some calls that may fail.
-struct FailsAfter {
-    device: Box<dyn Device>,
-    calls: usize,
-}
-
-impl FailsAfter {
-    fn call(&mut self) -> Result<&mut dyn Device, Failure> {
-        self.calls = self.calls.checked_sub(1).ok_or(Failure::Timeout(LONG))?;
-        Ok(&mut *self.device)
-    }
-}
-
-impl Device for FailsAfter {
-    fn name(&self) -> &str {
-        self.device.name()
-    }
-
-    fn fill(&self, size: Size, numbers: Numbers) -> Option<usize> {
-        self.device.fill(size, numbers)
-    }
-
-    fn allocate(&mut self, bytes: usize) -> Result<Memory, Failure> {
-        self.call()?.allocate(bytes)
-    }
-
-    fn write(&mut self, to: Memory, offset: usize, bytes: &[u8]) -> Result<(), Failure> {
-        self.call()?.write(to, offset, bytes)
-    }
-
-    fn read(
-        &mut self,
-        from: Memory,
-        offset: usize,
-        into: &mut [u8],
-        limit: Duration,
-    ) -> Result<(), Failure> {
-        self.call()?.read(from, offset, into, limit)
-    }
-
-    fn clear(&mut self, memory: Memory) -> Result<(), Failure> {
-        self.call()?.clear(memory)
-    }
-
-    fn launch(&mut self, kernel: Kernel, size: Size, batch: &Batch) -> Result<(), Failure> {
-        self.call()?.launch(kernel, size, batch)
-    }
-
-    fn mark(&mut self, mark: Mark) -> Result<(), Failure> {
-        self.call()?.mark(mark)
-    }
-
-    fn between(&mut self, from: Mark, to: Mark) -> Result<Duration, Failure> {
-        self.call()?.between(from, to)
-    }
-}
-
 #[test]
 fn a_failure_at_any_call_changes_no_number() {
     // The choice of numbers has calls too.
     let driver = with_doubles();
     let (key, size) = (key(Size::Rsa1024), Size::Rsa1024);
     for calls in 0.. {
-        let device = FailsAfter { device: driver.device(), calls };
-        let mut operations = Operations::new(Box::new(device), 1);
+        let device = driver.device();
+        driver.set(Value::Fails, calls + 1);
+        let mut operations = Operations::new(device, 1);
         let mut number = vec![9; key.size()];
         let mut batch = [Operation { key: &key, number: &mut number, passed: false }];
         let result = operations.run(size, &mut batch, LONG);
         let passed = batch[0].passed;
+        driver.set(Value::Fails, 0);
         assert_eq!(passed, result.is_ok(), "after {calls} calls");
         if passed {
             assert!(calls > 20, "{calls} calls");
