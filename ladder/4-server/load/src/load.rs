@@ -15,13 +15,13 @@ use crate::error::Error;
 use crate::finding::Finding;
 use crate::host_conditions::Reading;
 use crate::live::LivePublisher;
-use crate::operations::{Operations, OperationsMeter};
 use crate::part::Part;
 use crate::plan::Plan;
 use crate::quota::Quota;
 use crate::schedule::{Schedule, Stage};
 use crate::segment::Segment;
 use crate::server::Server;
+use crate::server_counts::{CountsMeter, ServerCounts};
 use crate::target::Targets;
 use crate::threads::{Job, TICK, first, run_threads};
 
@@ -41,8 +41,8 @@ pub(crate) struct Load {
 pub(crate) struct Readings {
     /// Readings of the server's CPU time at both ends of the sustained part.
     pub(crate) server_cpu: Vec<(Instant, io::Result<Duration>)>,
-    /// Readings of its operations at the same times.
-    pub(crate) operations: Vec<Operations>,
+    /// Readings of its counts at the same times.
+    pub(crate) counts: Vec<ServerCounts>,
     /// The power of this machine's packages between these times, in watts, if they can be read.
     pub(crate) package_watts: Option<f64>,
     /// The time when the run was stopped, if it was.
@@ -55,10 +55,10 @@ pub(crate) struct Calls<'c> {
     pub(crate) progress: &'c mut dyn FnMut(Stage, f64),
 }
 
-/// The readers of the server's CPU time and operations.
+/// The readers of the server's CPU time and counts.
 struct Meters<'m, 'a> {
     cpu: &'m mut Option<Box<CpuMeter<'a>>>,
-    operations: &'m mut Option<Box<OperationsMeter<'a>>>,
+    counts: &'m mut Option<Box<CountsMeter<'a>>>,
 }
 
 /// Runs all threads of the plan in this process.
@@ -73,7 +73,7 @@ pub(crate) fn load_here(
     let probes = first(job, calls.stop)?;
     let reading = Reading::now();
     let quota = Arc::new(Quota::new(plan.transactions));
-    let mut meters = Meters { cpu: &mut server.cpu, operations: &mut server.operations };
+    let mut meters = Meters { cpu: &mut server.cpu, counts: &mut server.counts };
     let mut began_at = Timestamp::now();
     let begin = || {
         began_at = Timestamp::now();
@@ -115,7 +115,7 @@ pub(crate) fn load_there(
     let start = agents.start();
     let began_at = Timestamp::now();
     let schedule = Schedule::new(plan, start);
-    let mut meters = Meters { cpu: &mut server.cpu, operations: &mut server.operations };
+    let mut meters = Meters { cpu: &mut server.cpu, counts: &mut server.counts };
     let mut publisher = server.live.clone().map(LivePublisher::new);
     let readings = watch(&mut meters, &schedule, &Quota::new(None), calls, &mut |asked| {
         if asked {
@@ -166,7 +166,7 @@ fn watch(
         {
             let cpu = meter();
             readings.server_cpu.push((Instant::now(), cpu));
-            readings.operations.extend(meters.operations.as_mut().map(|meter| meter()));
+            readings.counts.extend(meters.counts.as_mut().map(|meter| meter()));
             energy.extend(packages.as_ref().and_then(Packages::read));
         }
         if finished {

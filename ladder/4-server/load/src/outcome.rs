@@ -12,10 +12,10 @@ use crate::cpu::ClientCpu;
 use crate::finding::Finding;
 use crate::host_conditions::HostConditions;
 use crate::latency::Latency;
-use crate::operations::Operations;
 use crate::plan::Plan;
 use crate::referee::Seen;
 use crate::series::Point;
+use crate::server_counts::ServerCounts;
 use crate::steady::Steady;
 use crate::timeline::Moment;
 use crate::times::{ByResumption, Times};
@@ -58,8 +58,8 @@ pub struct Outcome {
     /// Power of the packages of the server's machine in watts, with all that ran on them; `None` if
     /// this process cannot read it.
     pub package_watts: Option<f64>,
-    /// Operations of the server's engine in the sustained part.
-    pub operations: Option<Operations>,
+    /// The server's own counts in the sustained part.
+    pub server_counts: Option<ServerCounts>,
     /// The server's log of the whole run. `None` if there is no referee, if the run was broken off,
     /// or if the log could not be read.
     pub seen: Option<Seen>,
@@ -128,7 +128,16 @@ impl Outcome {
     /// measured, or the run is invalid.
     #[must_use]
     pub fn operations_per_batch(&self) -> Option<f64> {
-        self.operations?.per_run().filter(|_| self.is_believed())
+        self.server_counts?.operations_per_run().filter(|_| self.is_believed())
+    }
+
+    /// Returns the turns of the server's event loops per transaction; `None` if the server does not count
+    /// them, or the run is invalid.
+    #[must_use]
+    #[allow(clippy::cast_precision_loss, reason = "counts of a run are far below 2^52")]
+    pub fn turns_per_session(&self) -> Option<f64> {
+        let turns = self.server_counts.map(|counts| counts.turns).filter(|turns| *turns > 0)?;
+        Some(turns as f64 / self.sustained.as_secs_f64() / self.sessions_per_s()?)
     }
 
     /// Returns the CPU time of the client per transaction, in nanoseconds; `None` if the run is

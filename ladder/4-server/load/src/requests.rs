@@ -256,13 +256,13 @@ impl Asking<'_, '_> {
         }
     }
 
-    /// Reads the server's CPU time and operations, at both ends of the sustained part.
+    /// Reads the server's CPU time and counts, at both ends of the sustained part.
     fn read(&mut self, server: &mut Server<'_>) {
         if let Some(meter) = &mut server.cpu {
             self.readings.server_cpu.push((Instant::now(), meter()));
         }
-        if let Some(meter) = &mut server.operations {
-            self.readings.operations.push(meter());
+        if let Some(meter) = &mut server.counts {
+            self.readings.counts.push(meter());
         }
     }
 

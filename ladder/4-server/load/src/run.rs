@@ -10,7 +10,6 @@ use crate::error::Error;
 use crate::finding::{Finding, Findings};
 use crate::host_conditions::HostConditions;
 use crate::load::{Calls, Load, Readings, load_here, load_there};
-use crate::operations::Operations;
 use crate::outcome::Outcome;
 use crate::part::check;
 use crate::phase::{Cause, Failure};
@@ -19,6 +18,7 @@ use crate::referee::settle;
 use crate::schedule::{Schedule, Stage};
 use crate::segment::Segment;
 use crate::server::Server;
+use crate::server_counts::ServerCounts;
 use crate::socket::reserve_descriptors;
 use crate::tally::Tally;
 use crate::target::{Target, Targets};
@@ -127,7 +127,7 @@ pub(crate) fn collect(
     stop: &dyn Fn() -> bool,
 ) -> Result<Outcome, Error> {
     let Load { parts, lost, schedule, readings, began_at } = load;
-    let Readings { server_cpu, operations, package_watts, broken_off } = readings;
+    let Readings { server_cpu, counts, package_watts, broken_off } = readings;
     let mut of_parts = Findings::default();
     for (agent, segment, part) in &parts {
         let mut findings = Findings::default();
@@ -210,7 +210,7 @@ pub(crate) fn collect(
         server_cores,
         // late readings are those of another time
         package_watts: package_watts.filter(|_| server_cores.is_some()),
-        operations: Operations::between(&operations),
+        server_counts: ServerCounts::between(&counts),
         seen: seen.and_then(Result::ok),
         abandoned: tally.abandoned,
         host,

@@ -8,9 +8,9 @@ use std::sync::Arc;
 use crate::agents::Agents;
 use crate::cpu::CpuMeter;
 use crate::live::Live;
-use crate::operations::{Operations, OperationsMeter};
 use crate::outcome::Outcome;
 use crate::referee::Referee;
+use crate::server_counts::{CountsMeter, ServerCounts};
 use crate::target::Target;
 
 /// A callback for the outcome of each run.
@@ -28,8 +28,8 @@ pub struct Server<'a> {
     pub referee: Option<Box<dyn Referee + 'a>>,
     /// The reader of the server's CPU time.
     pub cpu: Option<Box<CpuMeter<'a>>>,
-    /// The reader of the operations of the server's engine. It is read together with the CPU time.
-    pub operations: Option<Box<OperationsMeter<'a>>>,
+    /// The reader of the server's own counts. It is read together with the CPU time.
+    pub counts: Option<Box<CountsMeter<'a>>>,
     /// Live counters for its runs.
     pub live: Option<Arc<Live>>,
     /// Called after each run, also if it was stopped.
@@ -48,7 +48,7 @@ impl<'a> Server<'a> {
             plain: None,
             referee: None,
             cpu: None,
-            operations: None,
+            counts: None,
             live: None,
             witness: None,
             agents: None,
@@ -73,10 +73,10 @@ impl<'a> Server<'a> {
         Self { cpu: Some(Box::new(cpu)), ..self }
     }
 
-    /// Sets the reader of the operations of the server's engine.
+    /// Sets the reader of the server's own counts.
     #[must_use]
-    pub fn with_operations(self, operations: impl FnMut() -> Operations + 'a) -> Self {
-        Self { operations: Some(Box::new(operations)), ..self }
+    pub fn with_counts(self, counts: impl FnMut() -> ServerCounts + 'a) -> Self {
+        Self { counts: Some(Box::new(counts)), ..self }
     }
 
     /// Sets the live counters.

@@ -86,7 +86,7 @@ fn rates_times_and_batches_of_a_signer_are_measured_and_confirmed() {
     }
     let said = text(&output);
     assert!(said.contains("16 connections with 1 in flight each: VALID"), "{said}");
-    for row in ["closed", "40 %", "70 %"] {
+    for row in ["closed", "alone", "40 %", "70 %"] {
         assert!(said.contains(&format!("\n{row}")), "{said}");
     }
     let closed = "signer/rsa-2048/sign-pkcs1v15-sha256?connections=16&in_flight=1";

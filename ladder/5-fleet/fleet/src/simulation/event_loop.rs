@@ -5,6 +5,9 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use tollgate_record::Nanos;
 
+use super::core::{Core, Serving};
+use super::outside::{Clients, Done, Outside};
+use super::run::Run;
 use crate::Error;
 use crate::demand::as_f64;
 
@@ -14,12 +17,13 @@ const WORKERS_MAX: u32 = 1 << 16;
 /// A server with an event loop on each core, as Tollgate's embedded server is.
 ///
 /// ```
-/// use tollgate_fleet::simulation::{EventLoop, Stage};
+/// use tollgate_fleet::simulation::{Core, EventLoop, Outside, Stage};
 /// use tollgate_record::Nanos;
 ///
 /// // A batch of one takes 10 ns, one of two 12 ns. Each signature has 1 ns of work on either side.
 /// let stage = Stage { work_ns: 1.0, after_ns: Some(1.0) };
-/// let server = EventLoop::new(1, vec![stage], vec![10.0, 12.0], vec![0.0], 0.0)?;
+/// let (batch_ns, outside) = (vec![10.0, 12.0], Outside::network(vec![0.0])?);
+/// let server = EventLoop::new(1, vec![stage], batch_ns, 0.0, outside, Core::default())?;
 /// // The first session is alone. The others come meanwhile; the second of them completes the batch.
 /// let run = server.run([0.0, 5.0, 6.0].map(Nanos::new), 1);
 /// assert_eq!(run.responses, [12.0, 23.0, 21.0]);
@@ -31,8 +35,9 @@ pub struct EventLoop {
     workers: u32,
     stages: Vec<Stage>,
     batch_ns: Vec<f64>,
-    outside_ns: Vec<f64>,
-    wake_ns: f64,
+    turn_ns: f64,
+    outside: Outside,
+    core: Core,
 }
 
 /// A part of a session that a worker does in one turn.
@@ -44,39 +49,21 @@ pub struct Stage {
     pub after_ns: Option<f64>,
 }
 
-/// The result of a simulated run.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Run {
-    /// The response time of each session in nanoseconds, in the order of the arrivals.
-    pub responses: Vec<f64>,
-    operations: u64,
-    batches: u64,
-}
-
-impl Run {
-    /// Returns the mean number of operations in a batch; `None` without operations.
-    #[must_use]
-    pub fn operations_per_batch(&self) -> Option<f64> {
-        (self.batches > 0).then(|| as_f64(self.operations) / as_f64(self.batches))
-    }
-}
-
 impl EventLoop {
     /// Creates a server. `batch_ns` is the time of a batch of one private-key operation, of two, and
-    /// so on, in nanoseconds; a batch of the last size starts at once. `outside_ns` has equally
-    /// likely times that a session spends outside the server, in nanoseconds: network and client.
-    /// Each session draws one of them; an equal part passes before each stage. A worker that sleeps
-    /// first works for `wake_ns` nanoseconds. Each session goes to a random worker.
+    /// so on, in nanoseconds; a batch of the last size starts at once. Each turn has `turn_ns`
+    /// nanoseconds of work of its own. Each session goes to a random worker.
     ///
     /// # Errors
     ///
-    /// No worker; no stage; no batch; no time outside; a time that is below 0 or not finite.
+    /// No worker; no stage; no batch; a time that is below 0 or not finite.
     pub fn new(
         workers: u32,
         stages: Vec<Stage>,
         batch_ns: Vec<f64>,
-        outside_ns: Vec<f64>,
-        wake_ns: f64,
+        turn_ns: f64,
+        outside: Outside,
+        core: Core,
     ) -> Result<Self, Error> {
         if workers == 0 || workers > WORKERS_MAX {
             let must = "be within 1 and 65536";
@@ -85,47 +72,72 @@ impl EventLoop {
         for (what, count) in [
             ("the number of stages", stages.len()),
             ("the number of sizes of batches", batch_ns.len()),
-            ("the number of times outside", outside_ns.len()),
         ] {
             Error::positive(what, as_f64(count as u64))?;
         }
-        Error::not_negative("the time to wake up in ns", wake_ns)?;
+        Error::not_negative("the work of a turn in ns", turn_ns)?;
         let of_stages = stages.iter().flat_map(|stage| [Some(stage.work_ns), stage.after_ns]);
-        for ns in of_stages.flatten().chain(batch_ns.iter().chain(&outside_ns).copied()) {
+        for ns in of_stages.flatten().chain(batch_ns.iter().copied()) {
             Error::not_negative("a time of a stage in ns", ns)?;
         }
-        Ok(Self { workers, stages, batch_ns, outside_ns, wake_ns })
+        Ok(Self { workers, stages, batch_ns, turn_ns, outside, core })
     }
 
-    /// Simulates a run. `arrivals` are times from 0 on, in increasing order. The seed determines the
-    /// times outside and the workers.
+    /// Simulates a run. A response time is that from the arrival of a session to the end of its client's
+    /// work. `arrivals` are times from 0 on, in increasing order. The seed determines the times of the
+    /// network, the workers and the interruptions.
     #[must_use]
     pub fn run(&self, arrivals: impl IntoIterator<Item = Nanos>, seed: u64) -> Run {
         let mut random = fastrand::Rng::with_seed(seed);
-        let mut sessions = vec![Vec::new(); self.workers as usize];
-        let parts = as_f64(self.stages.len() as u64);
-        let mut count = 0;
+        let stages = self.stages.len();
+        let mut workers: Vec<Worker<'_>> = (0..self.workers as usize)
+            .map(|number| Worker::new(number, self.core.serving(&mut random)))
+            .collect();
+        let mut clients = self.outside.clients(stages, &mut random);
+        let mut sessions = Vec::new();
         for arrival in arrivals {
-            let worker = random.usize(..sessions.len());
-            let before = self.outside_ns[random.usize(..self.outside_ns.len())] / parts;
+            let worker = random.usize(..workers.len());
+            let delay = self.outside.delay(stages, &mut random);
             let arrival = arrival.get().max(0.0);
-            sessions[worker].push(Session { number: count, arrival, before });
-            count += 1;
+            clients.give(arrival, sessions.len(), 0);
+            sessions.push(Session { arrival, delay, worker });
         }
-        let mut run = Run { responses: vec![0.0; count], ..Run::default() };
-        for sessions in &sessions {
-            Worker::new(self, sessions, &mut run).run();
+        let run = Run { responses: vec![0.0; sessions.len()], ..Run::default() };
+        let mut state = State { server: self, sessions, clients, mail: Vec::new(), run };
+        loop {
+            let begins = workers.iter().map(Worker::begins).enumerate();
+            let Some((first, begin)) = begins.min_by(|a, b| a.1.total_cmp(&b.1)) else { break };
+            if let Some(done) = state.mail.pop().or_else(|| state.clients.work(begin)) {
+                let worker = state.sessions[done.session].worker;
+                workers[worker].receive(done, &mut state);
+            } else if begin < f64::INFINITY {
+                workers[first].turn(&mut state);
+            } else {
+                break;
+            }
         }
+        let mut run = state.run;
+        run.add(workers.into_iter().map(|worker| worker.core));
         run
     }
 }
 
 #[derive(Clone, Copy)]
 struct Session {
-    number: usize,
     arrival: f64,
-    /// The time outside the server before each stage.
-    before: f64,
+    /// The time of the network before each stage.
+    delay: f64,
+    worker: usize,
+}
+
+/// What the workers share during a run.
+struct State<'a> {
+    server: &'a EventLoop,
+    sessions: Vec<Session>,
+    clients: Clients<'a>,
+    /// Messages of clients that came during another worker's turn.
+    mail: Vec<Done>,
+    run: Run,
 }
 
 /// A stage that is ready. The order is that of the time, as the bits of a positive number.
@@ -140,106 +152,135 @@ struct Paused {
 
 /// One worker during a run.
 struct Worker<'a> {
-    server: &'a EventLoop,
-    sessions: &'a [Session],
-    run: &'a mut Run,
-    now: f64,
-    /// The first session that was not accepted yet.
-    next: usize,
+    number: usize,
+    core: Serving<'a>,
+    /// Connections that wait to be accepted, in the order of time.
+    arrived: BinaryHeap<Reverse<(u64, usize)>>,
     ready: BinaryHeap<Ready>,
     paused: VecDeque<Paused>,
     /// Operations that wait for their batch.
     waiting: usize,
 }
 
+fn time_of(bits: u64) -> f64 {
+    f64::from_bits(bits)
+}
+
 impl<'a> Worker<'a> {
-    fn new(server: &'a EventLoop, sessions: &'a [Session], run: &'a mut Run) -> Self {
-        let (ready, paused) = (BinaryHeap::new(), VecDeque::new());
-        Self { server, sessions, run, now: 0.0, next: 0, ready, paused, waiting: 0 }
+    fn new(number: usize, core: Serving<'a>) -> Self {
+        let (arrived, ready, paused) = (BinaryHeap::new(), BinaryHeap::new(), VecDeque::new());
+        Self { number, core, arrived, ready, paused, waiting: 0 }
     }
 
-    fn run(mut self) {
-        while let Some(first) = self.next_event() {
-            if first > self.now {
-                self.now = first + self.server.wake_ns;
-            }
-            self.turn();
+    /// Takes a client's message. The first one belongs to a connection that is accepted first.
+    fn receive(&mut self, Done { at, session, stages }: Done, state: &mut State<'_>) {
+        let Session { arrival, delay, .. } = state.sessions[session];
+        if stages == 0 {
+            return self.arrived.push(Reverse((at.to_bits(), session)));
         }
+        if stages == state.server.stages.len() {
+            state.run.responses[session] = at - arrival;
+        }
+        self.ready.push(Reverse(((at + delay).to_bits(), session, stages)));
     }
 
-    /// Returns the time of the next event.
-    fn next_event(&self) -> Option<f64> {
-        let arrival = self.sessions.get(self.next).map(|session| session.arrival);
-        let ready = self.ready.peek().map(|Reverse((at, ..))| f64::from_bits(*at));
-        arrival.into_iter().chain(ready).min_by(f64::total_cmp)
+    /// Returns the time of the next event; infinite if there is none.
+    fn next_event(&self) -> f64 {
+        let arrived = self.arrived.peek().map(|Reverse((at, _))| time_of(*at));
+        let ready = self.ready.peek().map(|Reverse((at, ..))| time_of(*at));
+        arrived.into_iter().chain(ready).fold(f64::INFINITY, f64::min)
+    }
+
+    /// Returns the time at which the next turn begins, if no other event comes before.
+    fn begins(&self) -> f64 {
+        self.next_event().max(self.core.free_at)
     }
 
     /// Serves the stages that are ready now, then the sessions whose operations were submitted
     /// meanwhile, and at last accepts connections.
-    fn turn(&mut self) {
-        let polled = self.now;
-        let has_arrivals = self.has_arrived(polled);
+    fn turn(&mut self, state: &mut State<'_>) {
+        let first = self.next_event();
+        if first > self.core.free_at {
+            self.core.wake(first);
+        }
+        let polled = self.core.free_at;
+        let has_arrivals = self.arrived(polled).is_some();
+        self.core.work(state.server.turn_ns);
         let mut events = Vec::new();
         while let Some(Reverse((at, session, stage))) = self.ready.peek()
-            && f64::from_bits(*at) <= polled
+            && time_of(*at) <= polled
         {
             events.push((*session, *stage));
             self.ready.pop();
         }
         for (session, stage) in events {
-            self.begin(session, stage);
+            self.begin(session, stage, state);
         }
         while let Some(paused) = self.paused.pop_front() {
             if !paused.has_run {
-                self.run_batch();
+                self.run_batch(state);
             }
-            self.end(paused.session, paused.stage);
+            self.end(paused.session, paused.stage, state);
         }
-        while has_arrivals && self.has_arrived(self.now) {
-            let Session { arrival, before, .. } = self.sessions[self.next];
-            let at = self.now.max(arrival + before);
-            self.ready.push(Reverse((at.to_bits(), self.next, 0)));
-            self.next += 1;
+        if has_arrivals {
+            self.accept(state);
         }
     }
 
-    fn has_arrived(&self, now: f64) -> bool {
-        self.sessions.get(self.next).is_some_and(|session| session.arrival <= now)
+    /// Returns the first connection that waits to be accepted and came until this time.
+    fn arrived(&self, until: f64) -> Option<(f64, usize)> {
+        let Reverse((at, session)) = self.arrived.peek()?;
+        Some((time_of(*at), *session)).filter(|(at, _)| *at <= until)
     }
 
-    /// Does the work of a stage until its end, or until its private-key operation is submitted.
-    fn begin(&mut self, session: usize, stage: usize) {
-        self.now += self.server.stages[stage].work_ns;
-        if self.server.stages[stage].after_ns.is_none() {
-            return self.end(session, stage);
+    /// Accepts the connections that have come until now.
+    fn accept(&mut self, state: &mut State<'_>) {
+        let now = self.core.free_at;
+        while let Some(done) = state.clients.work(now) {
+            if state.sessions[done.session].worker == self.number {
+                self.receive(done, state);
+            } else {
+                state.mail.push(done);
+            }
+        }
+        while let Some((at, session)) = self.arrived(now) {
+            self.arrived.pop();
+            let at = now.max(at + state.sessions[session].delay);
+            self.ready.push(Reverse((at.to_bits(), session, 0)));
+        }
+    }
+
+    /// Does the work of a stage until its end, or until its private-key operation is submitted. After
+    /// the last stage, the client has closed the connection.
+    fn begin(&mut self, session: usize, stage: usize, state: &mut State<'_>) {
+        let Some(Stage { work_ns, after_ns }) = state.server.stages.get(stage).copied() else {
+            return;
+        };
+        self.core.work(work_ns);
+        if after_ns.is_none() {
+            return self.end(session, stage, state);
         }
         self.waiting += 1;
-        if self.waiting == self.server.batch_ns.len() {
-            self.run_batch();
-            self.end(session, stage);
+        if self.waiting == state.server.batch_ns.len() {
+            self.run_batch(state);
+            self.end(session, stage, state);
         } else {
             self.paused.push_back(Paused { session, stage, has_run: false });
         }
     }
 
     /// Runs all operations that wait.
-    fn run_batch(&mut self) {
-        self.now += self.server.batch_ns[self.waiting - 1];
-        self.run.operations += self.waiting as u64;
-        self.run.batches += 1;
+    fn run_batch(&mut self, state: &mut State<'_>) {
+        self.core.work(state.server.batch_ns[self.waiting - 1]);
+        state.run.operations += self.waiting as u64;
+        state.run.batches += 1;
         self.waiting = 0;
         self.paused.iter_mut().for_each(|paused| paused.has_run = true);
     }
 
     /// Does the work after the private-key operation, and ends the stage.
-    fn end(&mut self, session: usize, stage: usize) {
-        self.now += self.server.stages[stage].after_ns.unwrap_or(0.0);
-        let Session { number, arrival, before } = self.sessions[session];
-        if stage + 1 < self.server.stages.len() {
-            let at = self.now + before;
-            self.ready.push(Reverse((at.to_bits(), session, stage + 1)));
-        } else {
-            self.run.responses[number] = self.now - arrival;
-        }
+    fn end(&mut self, session: usize, stage: usize, state: &mut State<'_>) {
+        self.core.work(state.server.stages[stage].after_ns.unwrap_or(0.0));
+        state.clients.give(self.core.free_at, session, stage + 1);
     }
 }

@@ -126,7 +126,7 @@ impl Impatience {
             };
             let timeouts = &self.clients.patience_ns;
             let deadline = at + timeouts[random.usize(..timeouts.len())];
-            let core = first_free(&free_at);
+            let core = first_free(free_at.iter().copied());
             let Session { arrival, service } = sessions[session];
             let outcome = &mut outcomes[session];
             if outcome.serve(&mut free_at[core], (at, deadline), (service, self)) {

@@ -5,7 +5,10 @@ use std::collections::BinaryHeap;
 
 use tollgate_record::Nanos;
 
+use super::core::{Core, Serving};
 use super::first_free;
+use super::outside::Outside;
+use super::run::Run;
 use crate::Error;
 use crate::demand::as_f64;
 use crate::queue::{Discipline, Station};
@@ -14,23 +17,26 @@ use crate::queue::{Discipline, Station};
 ///
 /// ```
 /// use tollgate_fleet::queue::{Discipline, Station};
-/// use tollgate_fleet::simulation::Simulation;
+/// use tollgate_fleet::simulation::{Core, Interruptions, Outside, Simulation};
 /// use tollgate_record::Nanos;
 ///
 /// // Two stages of 100 ns, before each of them 10 ns of network and client, and 5 ns to wake up.
 /// let station = Station::new(1, Discipline::OneQueue)?;
-/// let server = Simulation::new(station, vec![100.0, 100.0], vec![20.0], 5.0)?;
+/// let core = Core::new(5.0, Interruptions::default())?;
+/// let outside = Outside::network(vec![20.0])?;
+/// let server = Simulation::new(station, vec![100.0, 100.0], outside, core)?;
 /// // The second session finds the core at work, and each stage waits for one of the first session.
-/// let times = server.responses([0.0, 1.0].map(Nanos::new), 1);
-/// assert_eq!(times, [315.0, 414.0]);
+/// let run = server.run([0.0, 1.0].map(Nanos::new), 1);
+/// assert_eq!(run.responses, [315.0, 414.0]);
+/// assert_eq!(run.cpu_ns_per_session(), Some(202.5));
 /// # Ok::<(), tollgate_fleet::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Simulation {
     station: Station,
     work_ns: Vec<f64>,
-    outside_ns: Vec<f64>,
-    wake_ns: f64,
+    outside: Outside,
+    core: Core,
 }
 
 /// A stage of a session that is ready for its core. The order is that of the core's queue.
@@ -40,15 +46,11 @@ struct Ready {
     at: u64,
     session: usize,
     stage: usize,
-    /// The core of the session, once it is chosen.
-    core: Option<usize>,
 }
 
 impl Simulation {
-    /// Creates a server. `work_ns` is the CPU time of each stage, in nanoseconds. `outside_ns` has
-    /// equally likely times that a session spends outside the server, in nanoseconds: network and
-    /// client. Each session draws one of them; an equal part passes before each stage. A core that
-    /// is idle when a stage becomes ready first works for `wake_ns` nanoseconds, to wake up.
+    /// Creates a server. `work_ns` is the CPU time of each stage, in nanoseconds. A core that is idle when a
+    /// stage becomes ready first wakes up.
     ///
     /// With [`Discipline::OneQueue`], a session goes to the core that is free first, and with
     /// [`Discipline::QueuePerCore`] to a random core. All its stages run on this core, in the order
@@ -56,69 +58,65 @@ impl Simulation {
     ///
     /// # Errors
     ///
-    /// No stage; no time outside; a time that is below 0 or not finite; [`Discipline::Sharing`].
+    /// No stage; a time that is below 0 or not finite; [`Discipline::Sharing`].
     pub fn new(
         station: Station,
         work_ns: Vec<f64>,
-        outside_ns: Vec<f64>,
-        wake_ns: f64,
+        outside: Outside,
+        core: Core,
     ) -> Result<Self, Error> {
         if station.discipline() == Discipline::Sharing {
             return Err(Error::NoQuantile);
         }
         Error::positive("the number of stages", as_f64(work_ns.len() as u64))?;
-        Error::positive("the number of times outside", as_f64(outside_ns.len() as u64))?;
-        Error::not_negative("the time to wake up in ns", wake_ns)?;
-        for ns in work_ns.iter().chain(&outside_ns) {
+        for ns in &work_ns {
             Error::not_negative("a time of a stage in ns", *ns)?;
         }
-        Ok(Self { station, work_ns, outside_ns, wake_ns })
+        Ok(Self { station, work_ns, outside, core })
     }
 
-    /// Returns the response time of each session in nanoseconds, in the order of the arrivals:
-    /// from its arrival to the end of its last stage. `arrivals` are times from 0 on, in increasing
-    /// order. The seed determines the times outside, and the cores of [`Discipline::QueuePerCore`].
+    /// Simulates a run. A response time is that from the arrival of a session to the end of its client's
+    /// work. `arrivals` are times from 0 on, in increasing order. The seed determines the times of the
+    /// network, the cores of [`Discipline::QueuePerCore`] and the interruptions.
     #[must_use]
-    pub fn responses(&self, arrivals: impl IntoIterator<Item = Nanos>, seed: u64) -> Vec<f64> {
+    pub fn run(&self, arrivals: impl IntoIterator<Item = Nanos>, seed: u64) -> Run {
         let mut random = fastrand::Rng::with_seed(seed);
-        let mut free_at = vec![0.0_f64; self.station.cores() as usize];
-        let mut responses = Vec::new();
-        let mut ready = BinaryHeap::new();
-        let mut arrivals = arrivals.into_iter().map(Nanos::get).peekable();
-        let stages = as_f64(self.work_ns.len() as u64);
-        let mut began = Vec::new();
-        loop {
-            // A stage can only be ready after the arrival of its session.
-            while let Some(&arrival) = arrivals.peek() {
-                let is_next = |Reverse(next): &Reverse<Ready>| f64::from_bits(next.at) < arrival;
-                if ready.peek().is_some_and(is_next) {
-                    break;
-                }
-                let has_queue = self.station.discipline() == Discipline::QueuePerCore;
-                let core = has_queue.then(|| random.usize(..free_at.len()));
-                let before = self.outside_ns[random.usize(..self.outside_ns.len())] / stages;
-                let at = (arrival + before).max(0.0).to_bits();
-                ready.push(Reverse(Ready { at, session: began.len(), stage: 0, core }));
-                began.push((arrival, before));
-                arrivals.next();
-            }
-            let Some(Reverse(next)) = ready.pop() else { break };
-            let (arrival, before) = began[next.session];
-            let at = f64::from_bits(next.at);
-            let core = next.core.unwrap_or_else(|| first_free(&free_at));
-            let is_idle = free_at[core] <= at;
-            let wake_ns = if is_idle { self.wake_ns } else { 0.0 };
-            let end = free_at[core].max(at) + wake_ns + self.work_ns[next.stage];
-            free_at[core] = end;
-            let stage = next.stage + 1;
-            if stage < self.work_ns.len() {
-                let at = (end + before).to_bits();
-                ready.push(Reverse(Ready { at, stage, core: Some(core), ..next }));
-            } else {
-                responses.push((next.session, end - arrival));
-            }
+        let stages = self.work_ns.len();
+        let mut cores: Vec<Serving<'_>> =
+            (0..self.station.cores()).map(|_| self.core.serving(&mut random)).collect();
+        let mut clients = self.outside.clients(stages, &mut random);
+        let mut sessions = Vec::new();
+        for arrival in arrivals {
+            let has_queue = self.station.discipline() == Discipline::QueuePerCore;
+            let core = has_queue.then(|| random.usize(..cores.len()));
+            let delay = self.outside.delay(stages, &mut random);
+            let arrival = arrival.get().max(0.0);
+            clients.give(arrival, sessions.len(), 0);
+            sessions.push((arrival, delay, core));
         }
-        responses.sort_unstable_by_key(|&(session, _)| session);
-        responses.into_iter().map(|(_, response)| response).collect()
+        let mut run = Run { responses: vec![0.0; sessions.len()], ..Run::default() };
+        let mut ready = BinaryHeap::<Reverse<Ready>>::new();
+        loop {
+            let first = ready.peek().map_or(f64::INFINITY, |Reverse(next)| f64::from_bits(next.at));
+            if let Some(done) = clients.work(first) {
+                let (arrival, delay, _) = sessions[done.session];
+                if done.stages < stages {
+                    let at = (done.at + delay).to_bits();
+                    ready.push(Reverse(Ready { at, session: done.session, stage: done.stages }));
+                } else {
+                    run.responses[done.session] = done.at - arrival;
+                }
+                continue;
+            }
+            let Some(Reverse(Ready { at, session, stage })) = ready.pop() else { break };
+            let core = sessions[session]
+                .2
+                .unwrap_or_else(|| first_free(cores.iter().map(|core| core.free_at)));
+            sessions[session].2 = Some(core);
+            cores[core].serve(f64::from_bits(at), self.work_ns[stage]);
+            clients.give(cores[core].free_at, session, stage + 1);
+        }
+        run.add(cores);
+        run
     }
 }

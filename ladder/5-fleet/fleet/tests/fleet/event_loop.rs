@@ -1,7 +1,7 @@
 //! Simulated event loops with batches, against queues whose answers are known.
 #![allow(clippy::cast_precision_loss, reason = "tests; counts far below 2^53")]
 
-use tollgate_fleet::simulation::{EventLoop, Run, Stage};
+use tollgate_fleet::simulation::{Core, EventLoop, Interruptions, Outside, Run, Stage};
 use tollgate_record::Nanos;
 
 use crate::stages::{mean, poisson};
@@ -12,9 +12,14 @@ fn signs(work_ns: f64, after_ns: f64) -> Stage {
     Stage { work_ns, after_ns: Some(after_ns) }
 }
 
+fn server_of(workers: u32, stages: &[Stage], batch_ns: &[f64]) -> EventLoop {
+    let outside = Outside::network(vec![0.0]).unwrap();
+    let (stages, batch_ns) = (stages.to_vec(), batch_ns.to_vec());
+    EventLoop::new(workers, stages, batch_ns, 0.0, outside, Core::default()).unwrap()
+}
+
 fn run(stages: &[Stage], batch_ns: &[f64], arrivals: Vec<Nanos>) -> Run {
-    let server = EventLoop::new(1, stages.to_vec(), batch_ns.to_vec(), vec![0.0], 0.0).unwrap();
-    server.run(arrivals, 1)
+    server_of(1, stages, batch_ns).run(arrivals, 1)
 }
 
 /// Without operations, a stage is served in the order of arrival: M/D/1.
@@ -133,36 +138,42 @@ fn more_than_the_capacity_is_served_in_full_batches() {
     assert!((last / expected - 1.0).abs() < 0.05, "{last} {expected}");
 }
 
-/// A worker that sleeps wakes up before each stage, and once to accept.
+/// A worker that sleeps wakes up before each stage, to accept, and when the client closes. Each turn
+/// has work of its own.
 #[test]
 fn workers_wake_up_and_share_no_session() {
     let stages = vec![signs(3.0, 4.0), Stage { work_ns: 5.0, after_ns: None }];
-    let server = EventLoop::new(2, stages, vec![10.0], vec![200.0], 7.0).unwrap();
-    let apart = (0..100).map(|n| Nanos::new(1e4 * f64::from(n)));
-    let times = server.run(apart, 1).responses;
+    let core = Core::new(7.0, Interruptions::default()).unwrap();
+    let outside = Outside::network(vec![200.0]).unwrap();
+    let server = EventLoop::new(2, stages, vec![10.0], 2.0, outside, core).unwrap();
+    let apart = (1..=100).map(|n| Nanos::new(1e4 * f64::from(n)));
+    let run = server.run(apart, 1);
+    let times = run.responses.clone();
     // accepting takes less than the 100 ns outside before the first stage
-    assert!(times.iter().all(|time| (time - (200.0 + 22.0 + 2.0 * 7.0)).abs() < 1e-6), "{times:?}");
-    let busy = EventLoop::new(2, vec![signs(0.0, 0.0)], vec![BATCH_NS], vec![0.0], 0.0).unwrap();
-    let times = busy.run(poisson(1.6, 200_000), 1).responses;
+    assert!(times.iter().all(|time| (time - (200.0 + 22.0 + 2.0 * 9.0)).abs() < 1e-6), "{times:?}");
+    // two turns for the stages, one that accepts, and one when the client has closed
+    assert!((run.cpu_ns_per_session().unwrap() - (22.0 + 4.0 * 9.0)).abs() < 1e-6, "{run:?}");
+    let times =
+        server_of(2, &[signs(0.0, 0.0)], &[BATCH_NS]).run(poisson(1.6, 200_000), 1).responses;
     // two workers, each M/D/1 at 80 %
     assert!((mean(&times) / BATCH_NS / 3.0 - 1.0).abs() < 0.05, "{}", mean(&times));
 }
 
 #[test]
 fn what_has_no_meaning_is_refused() {
-    let new = |workers, stages: &[Stage], batch: &[f64], outside: &[f64], wake| {
-        EventLoop::new(workers, stages.to_vec(), batch.to_vec(), outside.to_vec(), wake)
+    let new = |workers, stages: &[Stage], batch: &[f64], turn| {
+        let (stages, outside) = (stages.to_vec(), Outside::network(vec![0.0]).unwrap());
+        EventLoop::new(workers, stages, batch.to_vec(), turn, outside, Core::default())
     };
     let stage = [signs(1.0, 1.0)];
     for wrong in [
-        new(0, &stage, &[1.0], &[0.0], 0.0),
-        new(1, &[], &[1.0], &[0.0], 0.0),
-        new(1, &stage, &[], &[0.0], 0.0),
-        new(1, &stage, &[1.0], &[], 0.0),
-        new(1, &stage, &[f64::NAN], &[0.0], 0.0),
-        new(1, &[signs(-1.0, 0.0)], &[1.0], &[0.0], 0.0),
-        new(1, &[signs(0.0, -1.0)], &[1.0], &[0.0], 0.0),
-        new(1, &stage, &[1.0], &[0.0], -1.0),
+        new(0, &stage, &[1.0], 0.0),
+        new(1, &[], &[1.0], 0.0),
+        new(1, &stage, &[], 0.0),
+        new(1, &stage, &[f64::NAN], 0.0),
+        new(1, &[signs(-1.0, 0.0)], &[1.0], 0.0),
+        new(1, &[signs(0.0, -1.0)], &[1.0], 0.0),
+        new(1, &stage, &[1.0], -1.0),
     ] {
         assert!(wrong.is_err());
     }

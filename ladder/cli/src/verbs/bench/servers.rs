@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Instant;
 
 use tollgate_load::{
-    AccessLog, Descriptions, Mechanism, Naming, Operations, Protocol, Server, Target,
+    AccessLog, Descriptions, Mechanism, Naming, Protocol, Server, ServerCounts, Target,
 };
 use tollgate_profile::Threads;
 use tollgate_rustls_server::{Running as Blocking, Signer};
@@ -133,7 +133,7 @@ impl Ready<'_> {
                 let server = Server::new(&naming.by, target)
                     .with_referee(AccessLog::open(path)?)
                     .with_cpu(|| Ok(running.counters().worker_cpu.iter().sum::<Duration>()));
-                with_operations(server, running)
+                with_counts(server, running)
             }
             Self::External(probed) => external::server(options, probed, naming)?,
             Self::Rustls(running) => {
@@ -144,15 +144,15 @@ impl Ready<'_> {
     }
 }
 
-/// Adds the operations with the server's key, if its engine counts the batches of such a key.
-fn with_operations<'a>(server: Server<'a>, running: &'a Running) -> Server<'a> {
-    let counted = || running.counters().signer.operations;
-    if !running.key_kind().is_rsa() || counted().is_none() {
-        return server;
-    }
-    server.with_operations(move || {
-        let counted = counted().unwrap_or_default();
-        Operations { operations: counted.total(), runs: counted.runs() }
+/// Adds the turns of the event loops and, if the engine counts the batches of such a key, the operations
+/// with it.
+fn with_counts<'a>(server: Server<'a>, running: &'a Running) -> Server<'a> {
+    let has_batches = running.key_kind().is_rsa();
+    server.with_counts(move || {
+        let counters = running.counters();
+        let signer = counters.signer.operations.filter(|_| has_batches).unwrap_or_default();
+        let (operations, runs) = (signer.total(), signer.runs());
+        ServerCounts { operations, runs, turns: counters.loop_turns }
     })
 }
 

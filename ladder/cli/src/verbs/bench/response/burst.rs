@@ -111,7 +111,7 @@ impl Backlog {
     /// Predicts the backlogs; `None` if the plan has no bursts.
     pub(super) fn predict(model: &Model, plan: &Plan, load: f64) -> Result<Option<Self>, CliError> {
         let Some(bursts) = Bursts::of(plan) else { return Ok(None) };
-        let predicted = model.runs(plan, |sessions| bursts.figures(sessions))?;
+        let predicted = model.runs(plan, |run| bursts.figures(&run.sessions))?;
         let predicted = predicted.ok_or_else(|| {
             error!(
                 "bench response: no burst and its pause are in the measured part: give more \
@@ -124,7 +124,7 @@ impl Backlog {
             length: Nanos::new(bursts.on_ns),
         };
         let formula = burst.backlog(model.station().cores(), model.cpu_ns())?;
-        let own = model.sessions(plan, model.cpu_ns().point(), plan.seed)?;
+        let own = model.run(plan, model.cpu_ns().point(), plan.seed)?.sessions;
         Ok(Some(Self {
             load,
             formula: [formula.sessions.point(), formula.drain_ns.point()],

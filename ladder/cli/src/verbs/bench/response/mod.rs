@@ -1,15 +1,18 @@
 //! `tollgate bench response`: response times at shares of the capacity, predicted and measured.
 //!
-//! Two runs teach the prediction what it needs: a closed loop, which gives the capacity and the
-//! CPU time of a session, and an open loop with few sessions at equal distances, which gives the
-//! times of sessions that do not wait for each other. All predictions are made before the loads are
-//! measured.
+//! Three runs teach the prediction what it needs: a closed loop, which gives the capacity and the
+//! CPU time of a session; one with few connections, which shows the work of a turn of an event loop;
+//! and an open loop with few sessions at equal distances, which gives the times of sessions that do not
+//! wait for each other. Then the interruptions of the servers' cores are observed. All predictions are
+//! made before the loads are measured.
 
 mod burst;
+mod interruptions;
 mod model;
 mod prediction;
 mod table;
 
+use core::time::Duration;
 use std::process::ExitCode;
 
 use tollgate_load::{Arrivals, Context, Naming, Outcome, Pattern, Plan, Think, Verdict};
@@ -30,20 +33,26 @@ use crate::progress::{self, Progress};
 use crate::run::Run;
 
 use burst::Backlog;
+use interruptions::Seen;
 use model::{Basis, Model};
 use prediction::Prediction;
 
-/// The load at which sessions at equal distances do not wait for each other.
-const IDLE_LOAD: f64 = 0.05;
+/// The load of each core at which sessions at equal distances do not wait for each other. At lower loads,
+/// cores sleep longer than they do at those of a curve, and take longer to wake up.
+const IDLE_LOAD: f64 = 0.25;
+
+/// The connections for each worker with which a turn of an event loop serves one or two.
+const FEW: u32 = 2;
 
 /// The load of a series of runs.
 #[derive(Clone, Copy, PartialEq)]
 enum At {
     Capacity,
+    /// In a closed loop with [`FEW`] connections for each worker.
+    FewConnections,
     /// This share of the capacity.
     Load(f64),
-    /// The capacity again after the loads. It makes no records: they would have the subjects of those
-    /// before.
+    /// The capacity again after the loads.
     CapacityAfter,
 }
 
@@ -51,6 +60,7 @@ impl At {
     fn words(self) -> String {
         match self {
             Self::Capacity => "capacity".to_owned(),
+            Self::FewConnections => "few connections".to_owned(),
             Self::Load(load) => format!("load {}", percent(load)),
             Self::CapacityAfter => "capacity after the loads".to_owned(),
         }
@@ -62,6 +72,8 @@ struct Curve {
     /// `rsa-2048 tls13, openssl`.
     label: String,
     capacity_per_s: f64,
+    /// The interruptions of the server's cores, in words.
+    interruptions: String,
     /// The capacity after the loads, if it moved by more than `--drift-max` or no run was valid: the
     /// curve then has no points.
     moved: Option<Moved>,
@@ -97,7 +109,7 @@ impl Curve {
 struct Point {
     load: f64,
     per_s: f64,
-    predicted: [Prediction; 3],
+    predicted: [Prediction; 4],
     /// Empty if the runs were invalid.
     measured: Vec<Record>,
 }
@@ -111,7 +123,7 @@ pub(super) fn run(
     let watch = Watch::of(options)?;
     let progress = Progress::new("bench");
     let plans = plan::plans(options)?;
-    let rows = options.keys().len() * plans.len() * (3 + asked.loads.len());
+    let rows = options.keys().len() * plans.len() * (5 + asked.loads.len());
     progress::plan(rows, plan::seconds(options));
     let (mut scenarios, mut curves) = (Vec::new(), Vec::new());
     'all: for key in options.keys() {
@@ -186,19 +198,35 @@ impl Series<'_> {
         let at = |load: f64| -> Vec<Plan> {
             capacity.iter().map(|&own| open(plan, load * whole(own))).collect()
         };
+        let workers = u32::try_from(plan::server_cores(self.options).len().max(1))?;
+        let few = if model::has_loops(self.options) {
+            let few = Plan { connections: FEW * workers, ..all[0].clone() };
+            self.measured(&label, &vec![few; self.names.len()], At::FewConnections, run)?
+        } else {
+            Some(vec![Vec::new(); self.names.len()])
+        };
+        let Some(few) = few else { return Ok(None) };
+        let idle_load = IDLE_LOAD / f64::from(workers);
         let idle = |own: &f64| Plan {
-            arrivals: Arrivals::open(Pattern::Constant { per_s: IDLE_LOAD * own }),
+            arrivals: Arrivals::open(Pattern::Constant { per_s: idle_load * own }),
             ..plan.clone()
         };
         let idle: Vec<Plan> = capacity.iter().map(idle).collect();
-        let Some(idle) = self.measured(&label, &idle, At::Load(IDLE_LOAD), run)? else {
+        let Some(idle) = self.measured(&label, &idle, At::Load(idle_load), run)? else {
             return Ok(None);
         };
+        let seen = self.interruptions(&label, plan)?;
+        if interrupt::asked() {
+            return Ok(None);
+        }
         let batch_ns = batches::times(self.rig.key())?;
-        let basis =
-            full.iter().zip(&idle).map(|(full, idle)| Basis { full, idle, batch_ns: &batch_ns });
-        let models = basis.map(|basis| Model::of(self.options, &basis));
-        let models = models.collect::<Result<Vec<_>, _>>()?;
+        let model = |((full, few), idle): ((&Vec<Outcome>, &Vec<Outcome>), &Vec<Outcome>)| {
+            let interruptions = seen.of_a_core()?;
+            let basis = Basis { full, few, idle, interruptions, batch_ns: &batch_ns };
+            Model::of(self.options, basis)
+        };
+        let models = full.iter().zip(&few).zip(&idle).map(model);
+        let models = models.collect::<Result<Vec<_>, CliError>>()?;
         let mut curves = Vec::new();
         for ((naming, &capacity), model) in self.names.iter().zip(&capacity).zip(&models) {
             let basis = self.basis(naming);
@@ -208,9 +236,9 @@ impl Series<'_> {
                 let plan = open(plan, per_s);
                 let predicted = model.predict(&plan)?;
                 let subject = naming.subject(&plan)?.with(word::LOAD, load)?;
-                let times = word::TRANSACTION_NS.into_iter().zip(&predicted);
-                let times = times.map(|(quantity, of)| (quantity, Unit::Nanos, of.simulated));
-                let mut figures: Vec<_> = times.collect();
+                let all = prediction::FIGURES.into_iter().zip(&predicted);
+                let all = all.map(|((_, quantity), of)| (quantity, Unit::Nanos, of.simulated));
+                let mut figures: Vec<_> = all.collect();
                 if points.len() + 1 == asked.loads.len() {
                     backlog = Backlog::predict(model, &plan, load)?;
                 }
@@ -221,7 +249,16 @@ impl Series<'_> {
                 points.push(Point { load, per_s, predicted, measured: Vec::new() });
             }
             let label = format!("{label}, {}", naming.by);
-            curves.push(Curve { label, capacity_per_s: capacity, moved: None, points, backlog });
+            let interruptions = seen.words();
+            let moved = None;
+            curves.push(Curve {
+                label,
+                capacity_per_s: capacity,
+                interruptions,
+                moved,
+                points,
+                backlog,
+            });
         }
         for (number, &load) in asked.loads.iter().enumerate() {
             let plans = at(load);
@@ -257,10 +294,18 @@ impl Series<'_> {
         Ok(Some(curves))
     }
 
-    /// Returns the records of a server's CPU time in the last two series: the basis of predictions.
+    /// Observes the servers' cores for as long as a server is measured at one load.
+    fn interruptions(&self, label: &str, plan: &Plan) -> Result<Seen, CliError> {
+        progress::row(self.scenarios.len(), &format!("{label}, interruptions"));
+        let time = f64::from(self.options.rounds) * self.options.seconds;
+        let (servers, clients) = (plan::server_cores(self.options), &plan.cores);
+        Seen::of(&servers, clients, Duration::from_secs_f64(time), plan)
+    }
+
+    /// Returns the records of a server's CPU time at capacity and idle: the basis of predictions.
     fn basis(&self, naming: &Naming) -> Vec<Record> {
-        let last = self.scenarios.len().saturating_sub(2);
-        let records = self.scenarios[last..].iter().flat_map(|scenario| &scenario.records);
+        let of_last = self.scenarios.iter().rev().filter(|scenario| !scenario.records.is_empty());
+        let records = of_last.take(2).flat_map(|scenario| &scenario.records);
         let is_cpu = |record: &&Record| {
             record.quantity == word::SERVER_CPU_NS_PER_SESSION
                 && record.subject.parameter(word::BY) == Some(&*naming.by)
@@ -293,7 +338,8 @@ impl Series<'_> {
         let mut scenario = Scenario::apart(label, rounds, self.names, &self.context)?;
         match at {
             At::Capacity => {}
-            At::CapacityAfter => scenario.records.clear(),
+            // they would have the subjects of those at capacity
+            At::FewConnections | At::CapacityAfter => scenario.records.clear(),
             At::Load(load) => {
                 for record in &mut scenario.records {
                     record.subject = record.subject.clone().with(word::LOAD, load)?;

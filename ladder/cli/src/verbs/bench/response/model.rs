@@ -2,7 +2,9 @@
 
 use tollgate_bench::median_estimate;
 use tollgate_fleet::queue::{Discipline, Station};
-use tollgate_fleet::simulation::{EventLoop, Simulation, Stage};
+use tollgate_fleet::simulation::{
+    Core, EventLoop, Interruptions, Outside, Simulation, Stage, quantile,
+};
 use tollgate_load::{Arrivals, Latency, Outcome, Plan, Protocol, Times};
 use tollgate_record::{Estimate, Nanos};
 
@@ -15,8 +17,20 @@ use crate::verbs::bench::plan;
 /// The number of equally likely times outside the server.
 const PARTS: u32 = 200;
 
+/// Simulations of the idle run. Each one corrects the error of the last.
+const FITS: u32 = 8;
+
 /// The arrival and the end of each session of a run, in nanoseconds.
 pub(super) type Sessions = Vec<(f64, f64)>;
+
+/// A simulated run.
+pub(super) struct Simulated {
+    pub(super) sessions: Sessions,
+    /// CPU time of a session in nanoseconds.
+    pub(super) cpu_ns: f64,
+    /// The number of times that a core woke up for a session.
+    wakes: f64,
+}
 
 /// The times of a server's sessions.
 pub(super) struct Model {
@@ -24,13 +38,28 @@ pub(super) struct Model {
     /// CPU time of a session at capacity, in nanoseconds.
     cpu_ns: Estimate,
     stages: Stages,
-    /// The server has event loops.
-    has_loops: bool,
+    /// Of a server with event loops.
+    turns: Option<Turns>,
     batches: Option<Batches>,
-    /// Equally likely times that a session spends outside the server, in nanoseconds.
-    outside_ns: Vec<f64>,
-    /// CPU time that a core that slept needs in addition, in nanoseconds.
+    outside: Outside,
+    core: Core,
+}
+
+/// The clients of the load generator.
+struct Client {
+    threads: u32,
+    /// CPU time of a session at capacity, in nanoseconds.
+    work_ns: f64,
+    /// CPU time that a thread that slept needs in addition, in nanoseconds.
     wake_ns: f64,
+}
+
+/// The turns of a server's event loops.
+struct Turns {
+    /// The work of each in addition to that of the sessions, in nanoseconds.
+    ns: f64,
+    /// Their number for a session at capacity.
+    at_capacity: f64,
 }
 
 /// The stages of a session.
@@ -47,16 +76,20 @@ struct Stages {
 struct Batches {
     /// The time of a batch of one operation, of two, and so on, in nanoseconds.
     times_ns: Vec<f64>,
-    /// The mean number of operations in a batch at capacity.
-    mean: f64,
+    /// The time of an operation at capacity, in nanoseconds.
+    at_capacity_ns: f64,
 }
 
 /// The rounds that a model is made from.
 pub(super) struct Basis<'a> {
     /// In a closed loop.
     pub(super) full: &'a [Outcome],
+    /// In a closed loop with so few connections that a turn of an event loop serves one or two; empty if
+    /// the server has no event loops.
+    pub(super) few: &'a [Outcome],
     /// In an open loop with few sessions.
     pub(super) idle: &'a [Outcome],
+    pub(super) interruptions: Interruptions,
     /// The time of a batch of one private-key operation, of two, and so on, in nanoseconds. Empty if
     /// the server's engine runs no batches.
     pub(super) batch_ns: &'a [f64],
@@ -69,17 +102,16 @@ impl Model {
     ///   TLS 1.2 has a stage more in the handshake. The idle rounds give their shares;
     /// * an operation in a batch costs less than one alone, and at capacity batches are largest: an
     ///   idle session costs the difference more;
+    /// * a turn of an event loop has work of its own: what a session costs more with few connections,
+    ///   divided by the turns that it has more;
     /// * a core that slept works longer: what an idle session costs beyond this, divided by the
-    ///   number of times that a core wakes up for it;
-    /// * what remains of the idle sessions' times passes outside the server. It varies as these
-    ///   times do.
-    pub(super) fn of(options: &Options, basis: &Basis<'_>) -> Result<Self, CliError> {
+    ///   number of times that a core wakes up for it, server and client alike;
+    /// * a client's other work is that at capacity, and what remains of the idle sessions' times passes
+    ///   in the network. It varies as these times do.
+    ///
+    /// The last two are found by simulations of the idle run.
+    pub(super) fn of(options: &Options, basis: Basis<'_>) -> Result<Self, CliError> {
         let none = || error!("bench response: a run has no times: run again, with more --seconds");
-        let cpu = |rounds: &[Outcome]| -> Option<Estimate> {
-            let all: Option<Vec<f64>> =
-                rounds.iter().map(Outcome::server_cpu_ns_per_session).collect();
-            median_estimate(&all?).filter(|cpu| cpu.point() > 0.0)
-        };
         let (full, idle) = (basis.full, basis.idle);
         let (cpu_ns, idle_cpu_ns) = (cpu(full).ok_or_else(none)?, cpu(idle).ok_or_else(none)?);
         let first = idle.first().ok_or_else(none)?;
@@ -90,50 +122,88 @@ impl Model {
         let response = p50(|times| &times.last_byte).unwrap_or(0.0);
         let times = Latency::sum(idle.iter().filter_map(Outcome::transaction));
         let times = times.ok_or_else(none)?;
+        let p50_ns = times.quantile_ns(0.5).map(float).ok_or_else(none)?;
         let stages = Stages::of(&first.plan, handshake, response);
         let batches = Batches::of(full, basis.batch_ns);
-        // the embedded server has a listening socket and an event loop for each worker
-        let has_loops = options.kind() == ServerKind::Openssl;
-        let count = f64::from(stages.count());
-        // an event loop also wakes up to accept the connection, and when the client closes it
-        let wakes = if has_loops { count + 2.0 } else { count };
-        let alone_ns = cpu_ns.point() + batches.as_ref().map_or(0.0, Batches::saved_ns);
-        let wake_ns = ((idle_cpu_ns.point() - alone_ns) / wakes).max(0.0);
-        // the loop accepts before the client has made its first message
-        let busy_ns = alone_ns + count * wake_ns;
-        let outside = |part: u32| {
-            let time = times.quantile_ns((f64::from(part) + 0.5) / f64::from(PARTS))?;
-            Some((float(time) - busy_ns).max(0.0))
-        };
-        let outside_ns = (0..PARTS).map(outside).collect::<Option<Vec<_>>>().ok_or_else(none)?;
+        let turns = has_loops(options).then(|| Turns::of(full, basis.few, basis.batch_ns));
         let workers = u32::try_from(plan::server_cores(options).len().max(1))?;
         let discipline = match options.kind().stock() {
             Some(_) => Discipline::OneQueue,
             None => Discipline::QueuePerCore,
         };
-        let station = Station::new(workers, discipline)?;
-        Ok(Self { station, cpu_ns, stages, has_loops, batches, outside_ns, wake_ns })
+        let client_ns = |rounds| of_rounds(rounds, Outcome::client_cpu_ns_per_session);
+        let (client_ns, idle_client_ns) = client_ns(full).zip(client_ns(idle)).ok_or_else(none)?;
+        let mut client = Client {
+            threads: first.plan.threads,
+            work_ns: client_ns,
+            wake_ns: ((idle_client_ns - client_ns) / f64::from(stages.count() + 1)).max(0.0),
+        };
+        let mut model = Self {
+            station: Station::new(workers, discipline)?,
+            cpu_ns,
+            stages,
+            turns: turns.flatten(),
+            batches,
+            outside: Outside::network(vec![0.0])?,
+            core: Core::default(),
+        };
+        let (wake_ns, delay_ns) =
+            model.fit(&mut client, &first.plan, idle_cpu_ns.point(), p50_ns)?;
+        let delay = |part: u32| {
+            let time = times.quantile_ns((f64::from(part) + 0.5) / f64::from(PARTS))?;
+            Some((float(time) - p50_ns + delay_ns).max(0.0))
+        };
+        let delays_ns = (0..PARTS).map(delay).collect::<Option<Vec<_>>>().ok_or_else(none)?;
+        model.outside = client.outside(delays_ns, basis.interruptions.clone())?;
+        model.core = Core::new(wake_ns, basis.interruptions)?;
+        Ok(model)
     }
 
-    /// Simulates the run of the plan with the arrivals of this seed. Returns the arrival and the end
-    /// of each session, in nanoseconds since the run began.
-    pub(super) fn sessions(
-        &self,
-        plan: &Plan,
+    /// Finds the time to wake up and the time in the network with which the simulated idle run has the
+    /// CPU time and the median response time of the measured one. If that needs no network, the rest of
+    /// the client's work is after the response, and is left out.
+    fn fit(
+        &mut self,
+        client: &mut Client,
+        idle: &Plan,
         cpu_ns: f64,
-        seed: u64,
-    ) -> Result<Sessions, CliError> {
-        let Arrivals::Open { pattern, .. } = &plan.arrivals else { return Ok(Vec::new()) };
+        response_ns: f64,
+    ) -> Result<(f64, f64), CliError> {
+        let (mut wake_ns, mut delay_ns) = (0.0_f64, 0.0_f64);
+        for _ in 0..FITS {
+            self.outside = client.outside(vec![delay_ns], Interruptions::default())?;
+            self.core = Core::new(wake_ns, Interruptions::default())?;
+            let run = self.run(idle, self.cpu_ns.point(), 1)?;
+            let mut times: Vec<f64> = run.sessions.iter().map(|(at, done)| done - at).collect();
+            if times.is_empty() {
+                break;
+            }
+            wake_ns = (wake_ns + (cpu_ns - run.cpu_ns) / run.wakes.max(1.0)).max(0.0);
+            delay_ns += response_ns - quantile(&mut times, 0.5);
+            client.work_ns = (client.work_ns + delay_ns.min(0.0)).max(0.0);
+            delay_ns = delay_ns.max(0.0);
+        }
+        Ok((wake_ns, delay_ns))
+    }
+
+    /// Simulates a run of the plan. Times are in nanoseconds since the run began. `seed` determines all
+    /// but the arrivals, which the plan's seed determines.
+    pub(super) fn run(&self, plan: &Plan, cpu_ns: f64, seed: u64) -> Result<Simulated, CliError> {
+        let Arrivals::Open { pattern, .. } = &plan.arrivals else {
+            bail!("bench response: a closed loop has no rate of arrivals");
+        };
         let end_ns = 1e6 * float(plan.warm_up_ms + plan.sustain_ms);
-        let times = pattern.times(seed).map(|at| 1e9 * at.as_secs_f64());
+        let times = pattern.times(plan.seed).map(|at| 1e9 * at.as_secs_f64());
         let times: Vec<f64> = times.take_while(|at| *at < end_ns).collect();
         let arrivals = times.iter().copied().map(Nanos::new);
-        let responses = if self.has_loops {
-            self.event_loop(cpu_ns)?.run(arrivals, seed).responses
-        } else {
-            self.simulation(cpu_ns)?.responses(arrivals, seed)
+        let run = match &self.turns {
+            Some(turns) => self.event_loop(turns, cpu_ns)?.run(arrivals, seed),
+            None => self.simulation(cpu_ns)?.run(arrivals, seed),
         };
-        Ok(times.iter().zip(responses).map(|(at, response)| (*at, at + response)).collect())
+        let cpu_ns = run.cpu_ns_per_session().unwrap_or(cpu_ns);
+        let wakes = run.wakes_per_session().unwrap_or(0.0);
+        let sessions = times.iter().zip(run.responses).map(|(at, response)| (*at, at + response));
+        Ok(Simulated { sessions: sessions.collect(), cpu_ns, wakes })
     }
 
     /// Returns the CPU time of a session at capacity, in nanoseconds.
@@ -147,13 +217,14 @@ impl Model {
 
     fn simulation(&self, cpu_ns: f64) -> Result<Simulation, CliError> {
         let works = self.stages.works(cpu_ns, 0.0);
-        Ok(Simulation::new(self.station, works, self.outside_ns.clone(), self.wake_ns)?)
+        Ok(Simulation::new(self.station, works, self.outside.clone(), self.core.clone())?)
     }
 
-    fn event_loop(&self, cpu_ns: f64) -> Result<EventLoop, CliError> {
+    fn event_loop(&self, turns: &Turns, cpu_ns: f64) -> Result<EventLoop, CliError> {
+        let cpu_ns = (cpu_ns - turns.ns * turns.at_capacity).max(0.0);
         let (work_ns, batch_ns) = match &self.batches {
             Some(batches) => {
-                let rest_ns = (cpu_ns - batches.operation_ns()).max(0.0);
+                let rest_ns = (cpu_ns - batches.at_capacity_ns).max(0.0);
                 (self.stages.works(rest_ns, batches.times_ns[0]), batches.times_ns.clone())
             }
             None => (self.stages.works(cpu_ns, 0.0), vec![0.0]),
@@ -167,8 +238,8 @@ impl Model {
             }
         };
         let stages = work_ns.into_iter().enumerate().map(stage).collect();
-        let (workers, outside_ns) = (self.station.cores(), self.outside_ns.clone());
-        Ok(EventLoop::new(workers, stages, batch_ns, outside_ns, self.wake_ns)?)
+        let (workers, outside) = (self.station.cores(), self.outside.clone());
+        Ok(EventLoop::new(workers, stages, batch_ns, turns.ns, outside, self.core.clone())?)
     }
 }
 
@@ -202,27 +273,81 @@ impl Stages {
     }
 }
 
+/// Returns whether the server is the embedded one, which has a listening socket and an event loop for
+/// each worker.
+pub(super) fn has_loops(options: &Options) -> bool {
+    options.kind() == ServerKind::Openssl
+}
+
+/// Returns the CPU time of a session.
+fn cpu(rounds: &[Outcome]) -> Option<Estimate> {
+    let all: Option<Vec<f64>> = rounds.iter().map(Outcome::server_cpu_ns_per_session).collect();
+    median_estimate(&all?).filter(|cpu| cpu.point() > 0.0)
+}
+
+impl Client {
+    fn outside(
+        &self,
+        delays_ns: Vec<f64>,
+        interruptions: Interruptions,
+    ) -> Result<Outside, CliError> {
+        let core = Core::new(self.wake_ns, interruptions)?;
+        Ok(Outside::new(delays_ns, self.threads, self.work_ns, core)?)
+    }
+}
+
+impl Turns {
+    /// Returns the turns of a server at capacity, from rounds there and with few connections; `None` if the
+    /// server does not count them.
+    fn of(full: &[Outcome], few: &[Outcome], batch_ns: &[f64]) -> Option<Self> {
+        let at = |rounds: &[Outcome]| {
+            let operation_ns = Batches::of(rounds, batch_ns).map_or(0.0, |it| it.at_capacity_ns);
+            let turns = of_rounds(rounds, Outcome::turns_per_session)?;
+            Some((turns, cpu(rounds)?.point() - operation_ns))
+        };
+        Some(Self::between(at(full)?, at(few)?))
+    }
+
+    /// Returns the turns at capacity, from the turns of a session there and with few connections, and its CPU
+    /// time without the private-key operation, in nanoseconds.
+    fn between((at_capacity, full_ns): (f64, f64), (with_few, few_ns): (f64, f64)) -> Self {
+        let more = with_few - at_capacity;
+        let ns = if more > 0.0 { ((few_ns - full_ns) / more).max(0.0) } else { 0.0 };
+        Self { ns, at_capacity }
+    }
+}
+
 impl Batches {
-    /// Returns the batches of rounds at capacity; `None` if the engine ran none.
-    fn of(full: &[Outcome], batch_ns: &[f64]) -> Option<Self> {
-        let mean = of_rounds(full, Outcome::operations_per_batch)?;
-        (batch_ns.len() > 1).then(|| Self { times_ns: batch_ns.to_vec(), mean })
+    /// Returns the batches of rounds; `None` if the engine ran none.
+    fn of(rounds: &[Outcome], batch_ns: &[f64]) -> Option<Self> {
+        let mean = of_rounds(rounds, Outcome::operations_per_batch)?;
+        (batch_ns.len() > 1).then(|| Self {
+            times_ns: batch_ns.to_vec(),
+            at_capacity_ns: operation_ns(batch_ns, mean),
+        })
     }
+}
 
-    /// Returns the CPU time of an operation at capacity, in nanoseconds.
-    fn operation_ns(&self) -> f64 {
-        let size = self.mean.clamp(1.0, float(self.times_ns.len() as u64));
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "1 to 8")]
-        let below = size.floor() as usize;
-        let above = below.min(self.times_ns.len() - 1);
-        let (low, high) = (self.times_ns[below - 1], self.times_ns[above]);
-        (high - low).mul_add(size.fract(), low) / size
+/// Returns the time of an operation in batches of this mean size, in nanoseconds. A turn runs full batches,
+/// and one of the rest, which has any smaller size. Batches whose mean is below that of these sizes are all
+/// equal.
+fn operation_ns(batch_ns: &[f64], mean: f64) -> f64 {
+    let width = float(batch_ns.len() as u64);
+    let rest = width / 2.0;
+    if mean > rest {
+        let mean = mean.min(width);
+        // of all batches, those with a rest
+        let share = (width - mean) / (width - rest);
+        let (full_ns, smaller) = batch_ns.split_last().expect("a batch has sizes");
+        let rest_ns = smaller.iter().sum::<f64>() / (width - 1.0);
+        return (share * rest_ns + (1.0 - share) * full_ns) / mean;
     }
-
-    /// Returns the time that batches save for a session at capacity, in nanoseconds.
-    fn saved_ns(&self) -> f64 {
-        (self.times_ns[0] - self.operation_ns()).max(0.0)
-    }
+    let size = mean.max(1.0);
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "1 to the width")]
+    let below = size.floor() as usize;
+    let above = below.min(batch_ns.len() - 1);
+    let (low, high) = (batch_ns[below - 1], batch_ns[above]);
+    (high - low).mul_add(size.fract(), low) / size
 }
 
 #[cfg(test)]
@@ -234,10 +359,10 @@ impl Model {
             station: Station::new(1, Discipline::QueuePerCore).unwrap(),
             cpu_ns: Estimate::exact(cpu_ns).unwrap(),
             stages: Stages { in_handshake: 1, handshake: 0.75, signs: 0 },
-            has_loops: false,
+            turns: None,
             batches: None,
-            outside_ns: vec![40e3],
-            wake_ns: 10e3,
+            outside: Outside::network(vec![40e3]).unwrap(),
+            core: Core::new(10e3, Interruptions::default()).unwrap(),
         }
     }
 }
@@ -264,35 +389,77 @@ mod tests {
 
     #[test]
     fn an_operation_at_capacity_costs_a_part_of_its_batch() {
-        let of = |mean| Batches { times_ns: vec![100.0, 180.0, 190.0, 200.0], mean };
-        assert_eq!(of(1.0).operation_ns(), 100.0);
-        assert_eq!(of(2.0).operation_ns(), 90.0);
-        assert_eq!(of(2.5).operation_ns(), 185.0 / 2.5);
-        assert_eq!(of(4.0).operation_ns(), 50.0);
-        assert_eq!(of(9.0).operation_ns(), 50.0, "no batch is larger");
-        assert_eq!((of(1.0).saved_ns(), of(4.0).saved_ns()), (0.0, 50.0));
+        let of = |mean| operation_ns(&[100.0, 180.0, 200.0, 220.0], mean);
+        assert_eq!(of(1.0), 100.0);
+        assert_eq!(of(1.5), 140.0 / 1.5);
+        assert_eq!(of(2.0), 90.0);
+        // two full batches, and one of one to three operations, which takes 160 on average
+        assert_eq!(of(10.0 / 3.0), (2.0 * 220.0 + 160.0) / 10.0);
+        assert_eq!([of(4.0), of(9.0)], [55.0; 2], "no batch is larger");
     }
 
-    /// At low loads an operation runs alone, and a session takes longer than at capacity.
     #[test]
-    fn idle_sessions_take_operations_alone() {
-        let batches = Batches { times_ns: vec![400e3, 420e3, 440e3, 460e3], mean: 4.0 };
+    fn a_turn_costs_what_sessions_cost_more_with_more_of_them() {
+        let turns = Turns::between((0.2, 300e3), (2.2, 340e3));
+        assert_eq!((turns.ns, turns.at_capacity), (20e3, 0.2));
+        // noise is no work of turns
+        assert_eq!(Turns::between((0.2, 300e3), (2.2, 290e3)).ns, 0.0);
+        assert_eq!(Turns::between((0.2, 300e3), (0.2, 340e3)).ns, 0.0);
+    }
+
+    /// The idle run of a model gives the model back.
+    #[test]
+    fn waking_and_network_are_found_from_an_idle_run() {
+        let idle = Plan {
+            arrivals: Arrivals::open(Pattern::Constant { per_s: 100.0 }),
+            sustain_ms: 500,
+            ..Plan::new(Protocol::Tls13)
+        };
+        let client = || Client { threads: 1, work_ns: 60e3, wake_ns: 5e3 };
+        for (wake_ns, delay_ns, turns) in [
+            (10e3, 40e3, None),
+            (0.0, 0.0, None),
+            (15e3, 80e3, Some(Turns { ns: 6e3, at_capacity: 0.1 })),
+        ] {
+            let mut model = Model { turns, ..Model::example(500e3) };
+            model.core = Core::new(wake_ns, Interruptions::default()).unwrap();
+            model.outside = client().outside(vec![delay_ns], Interruptions::default()).unwrap();
+            let run = model.run(&idle, 500e3, 1).unwrap();
+            let response_ns = run.sessions[3].1 - run.sessions[3].0;
+            let mut asked = client();
+            let found = model.fit(&mut asked, &idle, run.cpu_ns, response_ns).unwrap();
+            assert!((found.0 - wake_ns).abs() < 300.0, "{wake_ns} {delay_ns}: {found:?}");
+            assert!((found.1 - delay_ns).abs() < 1e3, "{wake_ns} {delay_ns}: {found:?}");
+            // a response that is shorter than all this leaves out a part of the client's work
+            let (_, none) = model.fit(&mut asked, &idle, run.cpu_ns, response_ns - 100e3).unwrap();
+            assert!(none < 1e3 && asked.work_ns < 25e3 + delay_ns, "{none} {}", asked.work_ns);
+        }
+    }
+
+    /// At low loads an operation runs alone and each stage has its own turn, so a session takes longer
+    /// than at capacity.
+    #[test]
+    fn idle_sessions_take_operations_and_turns_alone() {
+        let batches = Batches { times_ns: vec![400e3, 460e3], at_capacity_ns: 115e3 };
         let model = Model {
-            has_loops: true,
+            turns: Some(Turns { ns: 20e3, at_capacity: 0.5 }),
             batches: Some(batches),
-            wake_ns: 0.0,
-            ..Model::example(600e3)
+            core: Core::default(),
+            ..Model::example(610e3)
         };
         let plan = Plan {
             arrivals: Arrivals::open(Pattern::Constant { per_s: 10.0 }),
             sustain_ms: 1000,
             ..Plan::new(Protocol::Tls13)
         };
-        let sessions = model.sessions(&plan, 600e3, 1).unwrap();
-        // 600 us at capacity have 115 us for the operation, which takes 400 us alone
-        for (arrived, done) in &sessions {
-            assert!((done - arrived - (40e3 + 485e3 + 400e3)).abs() < 1.0, "{arrived} {done}");
+        let run = model.run(&plan, 610e3, 1).unwrap();
+        // 610 us at capacity have 115 us for the operation, which takes 400 us alone, and 10 us for half
+        // a turn; alone a session has four turns, of which one accepts and one is after the response
+        for (arrived, done) in &run.sessions {
+            let expected = 40e3 + 485e3 + 400e3 + 2.0 * 20e3;
+            assert!((done - arrived - expected).abs() < 1.0, "{arrived} {done}");
         }
-        assert!(!sessions.is_empty());
+        assert!(!run.sessions.is_empty());
+        assert!((run.cpu_ns - (885e3 + 4.0 * 20e3)).abs() < 1.0, "{}", run.cpu_ns);
     }
 }

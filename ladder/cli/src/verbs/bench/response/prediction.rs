@@ -1,24 +1,37 @@
 //! The prediction of a server's response times, by its model.
 
+use tollgate_bench::median;
 use tollgate_fleet::queue::ServiceTime;
 use tollgate_fleet::simulation::quantile;
 use tollgate_load::{Arrivals, Pattern, Plan};
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Estimate, Kind, PerSecond, Quantity, Record, Subject, Timestamp, Unit};
 
-use super::model::{Model, Sessions};
+use super::model::{Model, Simulated};
 use crate::cells::float;
 use crate::error::CliError;
 
-pub(super) const QUANTILES: [f64; 3] = [0.5, 0.9, 0.99];
+const QUANTILES: [f64; 3] = [0.5, 0.9, 0.99];
 
-/// Simulated runs of each load.
+/// The predicted figures of a load by number, in nanoseconds: the quantiles of the response time, and the
+/// CPU time of a session.
+pub(super) const FIGURES: [(&str, Quantity); 4] = [
+    ("p50", word::TRANSACTION_NS[0]),
+    ("p90", word::TRANSACTION_NS[1]),
+    ("p99", word::TRANSACTION_NS[2]),
+    ("CPU", word::SERVER_CPU_NS_PER_SESSION),
+];
+
+/// Simulated runs of each load with other arrivals.
 const RUNS: u64 = 41;
+
+/// Simulated runs with the arrivals of the plan. Their interruptions and times outside differ.
+const OWN_RUNS: u64 = 15;
 
 /// The share of the simulated runs within the interval of a prediction.
 const WITHIN: f64 = 0.95;
 
-/// A predicted quantile in nanoseconds.
+/// A predicted figure in nanoseconds.
 #[derive(Clone, Copy)]
 pub(super) struct Prediction {
     /// By the formula, from the CPU time alone; `None` where the queue has no steady state, and for
@@ -31,7 +44,7 @@ pub(super) struct Prediction {
 
 /// Figures of simulated runs.
 pub(super) struct Runs<const N: usize> {
-    /// Of the run with the plan's arrivals.
+    /// Medians of the runs with the plan's arrivals.
     pub(super) own: [f64; N],
     /// Of runs with other arrivals, with the CPU time at either end of its interval.
     low: Vec<[f64; N]>,
@@ -39,48 +52,60 @@ pub(super) struct Runs<const N: usize> {
 }
 
 impl Model {
-    /// Predicts p50, p90 and p99 of runs with this plan, an open loop.
-    pub(super) fn predict(&self, plan: &Plan) -> Result<[Prediction; 3], CliError> {
+    /// Predicts the [`FIGURES`] of runs with this plan, an open loop.
+    pub(super) fn predict(&self, plan: &Plan) -> Result<[Prediction; 4], CliError> {
         let Arrivals::Open { pattern, .. } = &plan.arrivals else {
             bail!("bench response: a closed loop has no rate of arrivals");
         };
         let service = ServiceTime::new(self.cpu_ns(), Estimate::exact(0.0)?)?;
         let rate = PerSecond::new(pattern.per_s());
         let before = 1e6 * float(plan.warm_up_ms);
-        let runs = self.runs(plan, |sessions| {
+        let runs = self.runs(plan, |Simulated { sessions, cpu_ns, .. }| {
             let after = sessions.iter().filter(|session| session.0 >= before);
             let mut responses: Vec<f64> = after.map(|(arrived, done)| done - arrived).collect();
-            (!responses.is_empty()).then(|| QUANTILES.map(|q| quantile(&mut responses, q)))
+            (!responses.is_empty()).then(|| {
+                let [p50, p90, p99] = QUANTILES.map(|q| quantile(&mut responses, q));
+                [p50, p90, p99, *cpu_ns]
+            })
         })?;
         let runs = runs.ok_or_else(|| {
             error!("bench response: no session would arrive: give more --seconds")
         })?;
         let of = |number: usize| -> Result<Prediction, CliError> {
-            let formula = self.station().quantile_at_rate(QUANTILES[number], rate, &service);
-            let formula = formula.ok().filter(|_| matches!(pattern, Pattern::Poisson { .. }));
+            let formula = match QUANTILES.get(number) {
+                Some(q) => self.station().quantile_at_rate(*q, rate, &service).ok(),
+                None => Some(self.cpu_ns()),
+            };
+            let formula = formula.filter(|_| matches!(pattern, Pattern::Poisson { .. }));
             Ok(Prediction {
                 formula: formula.map(|found| found.point()),
                 simulated: runs.estimate(number)?,
             })
         };
-        Ok([of(0)?, of(1)?, of(2)?])
+        Ok([of(0)?, of(1)?, of(2)?, of(3)?])
     }
 
-    /// Simulates runs with this plan, an open loop, and takes figures of each; `None` if the run
-    /// with the plan's arrivals has none.
+    /// Simulates runs with this plan, an open loop, and takes figures of each; `None` if a run with the
+    /// plan's arrivals has none.
     pub(super) fn runs<const N: usize>(
         &self,
         plan: &Plan,
-        figures: impl Fn(&Sessions) -> Option<[f64; N]>,
+        figures: impl Fn(&Simulated) -> Option<[f64; N]>,
     ) -> Result<Option<Runs<N>>, CliError> {
-        let Some(own) = figures(&self.sessions(plan, self.cpu_ns().point(), plan.seed)?) else {
+        let cpu_ns = self.cpu_ns().point();
+        let own = |seed| Ok::<_, CliError>(figures(&self.run(plan, cpu_ns, seed)?));
+        let Some(own) = (1..=OWN_RUNS).map(own).collect::<Result<Option<Vec<_>>, _>>()? else {
             return Ok(None);
         };
+        let of = |number: usize| median(&own.iter().map(|run| run[number]).collect::<Vec<_>>());
+        let own = core::array::from_fn(of);
         let (lowest, highest) = self.cpu_ns().interval();
         let with = |cpu_ns| -> Result<Vec<_>, CliError> {
-            let run = |run| self.sessions(plan, cpu_ns, plan.seed.wrapping_add(run));
-            let runs = (1..=RUNS).map(|number| Ok(figures(&run(number)?)));
-            runs.filter_map(Result::transpose).collect()
+            let run = |number: u64| {
+                let plan = Plan { seed: plan.seed.wrapping_add(number), ..plan.clone() };
+                Ok(figures(&self.run(&plan, cpu_ns, number)?))
+            };
+            (1..=RUNS).map(run).filter_map(Result::transpose).collect()
         };
         Ok(Some(Runs { own, low: with(lowest)?, high: with(highest)? }))
     }
@@ -153,10 +178,12 @@ mod tests {
         };
         let model = Model::example(1e6);
         // A session that never waits takes 1 ms, and 30 us for each stage.
-        let [p50, _, p99] = model.predict(&plan(5.0, 1)).unwrap();
+        let [p50, _, p99, cpu] = model.predict(&plan(5.0, 1)).unwrap();
+        assert!((cpu.simulated.point() - 1.02e6).abs() < 1.0, "{:?}", cpu.simulated);
+        assert_eq!(cpu.formula, Some(1e6));
         assert!((p50.simulated.point() - 1.06e6).abs() < 1.0, "{:?}", p50.simulated);
         assert!((p50.formula.unwrap() - 1e6).abs() < 1e4, "{:?}", p50.formula);
-        let [busy, _, busy_p99] = model.predict(&plan(800.0, 1)).unwrap();
+        let [busy, _, busy_p99, _] = model.predict(&plan(800.0, 1)).unwrap();
         assert!(busy.simulated.point() > p50.simulated.point());
         assert!(busy_p99.simulated.point() > p99.simulated.point());
         let [other, ..] = model.predict(&plan(800.0, 2)).unwrap();

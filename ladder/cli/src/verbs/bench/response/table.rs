@@ -3,13 +3,12 @@
 use std::fs;
 use std::path::Path;
 
-use tollgate_record::vocabulary as word;
-use tollgate_record::{Estimate, PerSecond};
+use tollgate_record::{Estimate, PerSecond, Quantity};
 use tollgate_report::grid::{Column, grid};
 use tollgate_report::points::{Plane, Series, planes};
 use tollgate_report::text::wrapped;
 
-use super::prediction::QUANTILES;
+use super::prediction::FIGURES;
 use super::{Curve, Moved, Point, percent};
 use crate::cells::or_dash;
 use crate::error::CliError;
@@ -28,8 +27,8 @@ const COLUMNS: [Column; 9] = [
     Column::figures("off", 6),
 ];
 
-/// Returns a point's quantile of this number in nanoseconds, if it has one.
-type Quantile = fn(&Point, usize) -> Option<f64>;
+/// Returns a point's figure of this number in nanoseconds, if it has one.
+type Figure = fn(&Point, usize) -> Option<f64>;
 
 /// The load up to which the summary counts.
 const SUMMARY_LOAD: f64 = 0.9;
@@ -48,6 +47,7 @@ pub(super) fn text(asked: &ResponseCurve, curves: &[Curve]) -> String {
             continue;
         }
         text += &wrapped(&format!("{}: capacity {capacity}; {}", curve.label, summary(curve)));
+        text += &wrapped(&curve.interruptions);
         text += &grid(&COLUMNS, curve.points.iter().flat_map(rows).collect());
         text += "\n";
     }
@@ -57,11 +57,12 @@ pub(super) fn text(asked: &ResponseCurve, curves: &[Curve]) -> String {
     }
     text + &wrapped(
         "load: share of the capacity in a closed loop; p50, p90, p99: of the time from the intended \
-         start to the last byte; formula: one queue for each core, for the CPU time alone; \
-         simulated: before the runs, for their arrivals, with the stages of a session, batches of \
-         operations, cores that wake up, and the time of a session at a load of 5 % outside the server; 95 % of runs: with \
-         other arrivals; measured: median of the rounds; off: \
-         simulated by measured; -: no steady state, or no valid run",
+         start to the last byte; CPU: of the server for a session; formula: one queue for each core, for the \
+         CPU time at capacity; simulated: before the runs, for their arrivals, with the stages of a session, \
+         batches of operations, turns of event loops, cores that wake up and are interrupted, and the time of \
+         a session outside the server in the run whose sessions hardly wait; 95 % of runs: with other \
+         arrivals; measured: median of the rounds; off: simulated by measured; -: no steady state, or no \
+         valid run",
     )
 }
 
@@ -91,7 +92,7 @@ fn gain(two: &[Curve]) -> String {
 
 /// Describes the largest errors of the two models.
 fn summary(curve: &Curve) -> String {
-    let worst = |number: usize, of: Quantile| {
+    let worst = |number: usize, of: Figure| {
         let points = curve.points.iter().filter(|point| point.load <= SUMMARY_LOAD + 1e-9);
         let errors = points.filter_map(|point| {
             Some((of(point, number)? / measured(point, number)?.point() - 1.0).abs())
@@ -115,12 +116,12 @@ fn summary(curve: &Curve) -> String {
 }
 
 fn measured(point: &Point, number: usize) -> Option<Estimate> {
-    let quantity = word::TRANSACTION_NS[number];
-    point.measured.iter().find(|record| record.quantity == quantity).map(|record| record.estimate)
+    let (_, quantity) = &FIGURES[number];
+    point.measured.iter().find(|record| record.quantity == *quantity).map(|record| record.estimate)
 }
 
 fn rows(point: &Point) -> Vec<Vec<String>> {
-    let row = |(number, q): (usize, f64)| {
+    let row = |(number, (name, _)): (usize, &(&str, Quantity))| {
         let predicted = &point.predicted[number];
         let simulated = predicted.simulated;
         let measured = measured(point, number);
@@ -129,7 +130,7 @@ fn rows(point: &Point) -> Vec<Vec<String>> {
         vec![
             of_first(percent(point.load)),
             of_first(PerSecond::new(point.per_s).to_string().replace("/s", "")),
-            format!("p{:.0}", 100.0 * q),
+            (*name).to_owned(),
             or_dash(predicted.formula, time),
             time(simulated.point()),
             interval(simulated),
@@ -138,7 +139,7 @@ fn rows(point: &Point) -> Vec<Vec<String>> {
             or_dash(measured, |measured| off(simulated, measured)),
         ]
     };
-    QUANTILES.into_iter().enumerate().map(row).collect()
+    FIGURES.iter().enumerate().map(row).collect()
 }
 
 /// Returns the error of a prediction.
@@ -159,7 +160,7 @@ pub(super) fn interval(of: Estimate) -> String {
 /// Draws a chart for each server.
 pub(super) fn draw(file: &Path, curves: &[Curve]) -> Result<(), CliError> {
     let plane = |curve: &Curve| {
-        let series = |(number, name, of): (usize, &str, Quantile)| {
+        let series = |(number, name, of): (usize, &str, Figure)| {
             let at = |point: &Point| Some((100.0 * point.load, of(point, number)? / 1e6));
             Series { name: name.to_owned(), points: curve.points.iter().filter_map(at).collect() }
         };
@@ -167,7 +168,7 @@ pub(super) fn draw(file: &Path, curves: &[Curve]) -> Result<(), CliError> {
         let simulated =
             |point: &Point, number: usize| Some(point.predicted[number].simulated.point());
         let all = [
-            (0, "p50 measured", seen as Quantile),
+            (0, "p50 measured", seen as Figure),
             (0, "p50 predicted", simulated),
             (2, "p99 measured", seen),
             (2, "p99 predicted", simulated),
@@ -194,7 +195,7 @@ mod tests {
     fn point(load: f64, measured_ns: Option<f64>) -> Point {
         let simulated = Estimate::new(1e6, (0.9e6, 1.2e6), 41).unwrap();
         let formula = (load < 0.95).then_some(0.5e6);
-        let quantities = word::TRANSACTION_NS.into_iter();
+        let quantities = FIGURES.into_iter().map(|(_, quantity)| quantity);
         let measured = measured_ns.into_iter().flat_map(|ns| {
             quantities.clone().map(move |quantity| Record {
                 quantity,
@@ -205,16 +206,26 @@ mod tests {
         Point {
             load,
             per_s: 1000.0 * load,
-            predicted: [Prediction { formula, simulated }; 3],
+            predicted: [Prediction { formula, simulated }; 4],
             measured: measured.collect(),
+        }
+    }
+
+    fn curve(label: &str, points: Vec<Point>) -> Curve {
+        Curve {
+            label: label.to_owned(),
+            capacity_per_s: 1000.0,
+            interruptions: "no interruption".to_owned(),
+            moved: None,
+            points,
+            backlog: None,
         }
     }
 
     #[test]
     fn errors_stand_beside_each_point_and_above_the_table() {
         let points = vec![point(0.5, Some(0.8e6)), point(0.9, Some(1e6)), point(0.95, None)];
-        let label = "rsa-2048 tls13, openssl".to_owned();
-        let curve = Curve { label, capacity_per_s: 1000.0, moved: None, points, backlog: None };
+        let curve = curve("rsa-2048 tls13, openssl", points);
         let asked = |same_rates| ResponseCurve { loads: Vec::new(), same_rates, svg: None };
         let text = text(&asked(false), &[curve]);
         assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
@@ -231,9 +242,7 @@ mod tests {
         let asked = ResponseCurve { loads: Vec::new(), same_rates: false, svg: None };
         let after = |capacity| {
             let points = vec![point(0.5, Some(0.8e6))];
-            let label = "rsa-2048 tls13, openssl".to_owned();
-            let mut curve =
-                Curve { label, capacity_per_s: 1000.0, moved: None, points, backlog: None };
+            let mut curve = curve("rsa-2048 tls13, openssl", points);
             curve.judge(capacity, 0.1);
             text(&asked, &[curve]).replace("\n  ", " ")
         };
@@ -251,8 +260,7 @@ mod tests {
     #[test]
     fn a_chart_has_both_quantiles() {
         let points = vec![point(0.5, Some(0.8e6)), point(0.9, None)];
-        let label = "rsa-2048 tls13, openssl".to_owned();
-        let curve = Curve { label, capacity_per_s: 1000.0, moved: None, points, backlog: None };
+        let curve = curve("rsa-2048 tls13, openssl", points);
         let file = std::env::temp_dir().join(format!("curve-{}.svg", std::process::id()));
         draw(&file, &[curve]).unwrap();
         let drawn = fs::read_to_string(&file).unwrap();
@@ -264,13 +272,7 @@ mod tests {
 
     #[test]
     fn servers_with_the_same_arrivals_are_compared() {
-        let curve = |label: &str, p99| Curve {
-            label: label.to_owned(),
-            capacity_per_s: 1000.0,
-            moved: None,
-            points: vec![point(0.6, p99)],
-            backlog: None,
-        };
+        let curve = |label: &str, p99| curve(label, vec![point(0.6, p99)]);
         let two = [
             curve("rsa-2048 tls13, openssl", Some(8e6)),
             curve("rsa-2048 tls13, tollgate", Some(2e6)),

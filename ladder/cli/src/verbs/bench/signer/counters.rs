@@ -5,7 +5,7 @@ use core::time::Duration;
 use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::net::TcpStream;
 
-use tollgate_load::{Operations, Referee, Seen};
+use tollgate_load::{Referee, Seen, ServerCounts};
 
 /// The longest wait for the page.
 const LIMIT: Duration = Duration::from_secs(2);
@@ -45,10 +45,10 @@ impl Page {
     }
 
     /// Returns the operations and batches so far; zeros, which no run has, if the page cannot be read.
-    pub(super) fn operations(self) -> Operations {
+    pub(super) fn operations(self) -> ServerCounts {
         let counts = self.read().unwrap_or_default();
         let alone = counts.signed.saturating_sub(counts.batched);
-        Operations { operations: counts.signed, runs: counts.batches + alone }
+        ServerCounts { operations: counts.signed, runs: counts.batches + alone, turns: 0 }
     }
 
     pub(super) const fn counter(self) -> Counter {

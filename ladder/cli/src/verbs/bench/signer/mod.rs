@@ -1,8 +1,8 @@
-//! `tollgate bench signer`: the rate of a signer with all connections busy, and its response times at
-//! shares of this rate.
+//! `tollgate bench signer`: the rate of a signer with all connections busy, the time of a request that is
+//! alone, and the response times at shares of the rate.
 //!
-//! Each round has a closed loop, a few batches of the same operation in this process, and the open
-//! loops. The ratio of the rates compares neighbours in time.
+//! Each round has a closed loop, a few batches of the same operation in this process, a closed loop with
+//! one request in flight, and the open loops. The ratio of the rates compares neighbours in time.
 
 mod cases;
 mod connection;
@@ -38,7 +38,7 @@ use crate::run::Run;
 use cases::Cases;
 use connection::Connection;
 use counters::Page;
-use prediction::{Closed, Predicted};
+use prediction::{Alone, Closed, Model, Predicted};
 use stream::Opener;
 
 /// The warm-up, as a share of the measured seconds.
@@ -59,10 +59,20 @@ const COLUMNS: [Column; 9] = [
     Column::figures("p99", 7),
 ];
 
+/// The load of a run.
+#[derive(Clone, Copy, PartialEq)]
+enum At {
+    /// All requests in flight.
+    Closed,
+    /// One request in flight.
+    Alone,
+    /// Random arrivals at this share of the closed loop's rate.
+    Load(f64),
+}
+
 /// The runs of one load.
 struct Row {
-    /// The share of the closed loop's rate; `None` for the closed loop.
-    load: Option<f64>,
+    at: At,
     outcomes: Vec<Outcome>,
     /// The rounds of a closed loop whose CPU time is known, if the engine runs batches with the key.
     closed: Vec<Closed>,
@@ -79,7 +89,7 @@ pub(super) fn run(options: &Options) -> Result<ExitCode, CliError> {
     pin(&plan, 0)?;
     let mut load = Load::new(options, &cases)?;
     let progress = Progress::new("bench");
-    let runs = 1 + options.loads.len();
+    let runs = 2 + options.loads.len();
     let seconds = (1.0 + WARM_UP_PART) * options.seconds;
     progress::plan(runs * options.rounds as usize, seconds);
     let rows = load.rounds(options, &plan, &cases)?;
@@ -179,25 +189,27 @@ impl Load {
         plan: &Plan,
         cases: &Cases,
     ) -> Result<Option<Vec<Row>>, CliError> {
-        let loads = [None].into_iter().chain(options.loads.iter().copied().map(Some));
-        let row = |load| Row { load, outcomes: Vec::new(), closed: Vec::new(), predicted: None };
-        let mut rows: Vec<Row> = loads.map(row).collect();
+        let loads = options.loads.iter().copied().map(At::Load);
+        let row = |at| Row { at, outcomes: Vec::new(), closed: Vec::new(), predicted: None };
+        let mut rows: Vec<Row> =
+            [At::Closed, At::Alone].into_iter().chain(loads).map(row).collect();
         let all = rows.len();
         for round in 0..options.rounds {
             let mut whole = 0.0;
             for (place, row) in rows.iter_mut().enumerate() {
-                progress::row(round as usize * all + place, &named(row.load));
-                let plan = row.load.map_or_else(
-                    || plan.clone(),
-                    |load| Plan {
+                progress::row(round as usize * all + place, &named(row.at));
+                let plan = match row.at {
+                    At::Closed => plan.clone(),
+                    At::Alone => Plan { connections: 1, ..plan.clone() },
+                    At::Load(load) => Plan {
                         arrivals: Arrivals::open(Pattern::Poisson { per_s: load * whole }),
                         seed: u64::from(round) + 1,
                         ..plan.clone()
                     },
-                );
+                };
                 let Some(outcome) = self.steady(&plan)? else { return Ok(None) };
                 let is_invalid = outcome.verdict == Verdict::Invalid;
-                if row.load.is_none() && !is_invalid {
+                if row.at == At::Closed && !is_invalid {
                     whole = outcome.sessions_per_s().unwrap_or(0.0);
                     let batch_ns = cases.bits().map(|bits| batches::times(KeyKind::Rsa { bits }));
                     let batch_ns = batch_ns.transpose()?.filter(|batch_ns| !batch_ns.is_empty());
@@ -236,10 +248,13 @@ impl Load {
             server = server.with_cpu(move || processes_cpu(&[process]));
         }
         if let Some(page) = self.page {
-            server = server.with_referee(page.counter()).with_operations(move || page.operations());
+            server = server.with_referee(page.counter()).with_counts(move || page.operations());
         }
         let part = &mut |_, part| progress::part(part);
-        match run_requests(plan, &mut self.requesters, &mut server, &interrupt::asked, part) {
+        // a request that is alone has the first connection
+        let used = self.requesters.len().min(plan.connections as usize);
+        let requesters = &mut self.requesters[..used];
+        match run_requests(plan, requesters, &mut server, &interrupt::asked, part) {
             Ok(outcome) => Ok(Some(outcome)),
             Err(_) if interrupt::asked() => Ok(None),
             Err(error) => Err(error.into()),
@@ -247,19 +262,29 @@ impl Load {
     }
 }
 
-/// Predicts the open loops from the rounds of the closed loop.
+/// Predicts the open loops from the rounds of the closed loops.
 fn predict(rows: &mut [Row]) {
-    let Some(model) = rows.first().and_then(|closed| prediction::model(&closed.closed)) else {
+    let [closed, alone, loads @ ..] = rows else { return };
+    let response_ns = alone.quantile_ns(0.5).map(float);
+    let Some((cpu_ns, response_ns)) =
+        alone.median(Outcome::server_cpu_ns_per_session).zip(response_ns)
+    else {
         return;
     };
-    for row in rows.iter_mut().filter(|row| row.load.is_some()) {
+    let alone = Alone { cpu_ns: cpu_ns.point(), response_ns };
+    let Some(model) = Model::of(&closed.closed, &alone) else { return };
+    for row in loads {
         let per_s = row.median(Outcome::sessions_per_s);
         row.predicted = per_s.and_then(|per_s| Predicted::new(&model, per_s.point()));
     }
 }
 
-fn named(load: Option<f64>) -> String {
-    load.map_or_else(|| "closed".to_owned(), |load| format!("{:.0} %", 100.0 * load))
+fn named(at: At) -> String {
+    match at {
+        At::Closed => "closed".to_owned(),
+        At::Alone => "alone".to_owned(),
+        At::Load(load) => format!("{:.0} %", 100.0 * load),
+    }
 }
 
 impl Row {
@@ -316,7 +341,7 @@ impl Row {
         let of_batches = of_batches.map(|all| median(&all));
         let time = |q| or_dash(self.quantile_ns(q), times::short);
         [
-            named(self.load),
+            named(self.at),
             or_dash(per_s, |per_s| rate(per_s.point())),
             or_dash(per_s, interval),
             or_dash(cpu, |ns| format!("{:.1} µs", ns / 1e3)),
@@ -335,13 +360,20 @@ impl Row {
         figures: &Figures<'_>,
     ) -> Result<Vec<Record>, CliError> {
         let path = format!("signer/{}/{}", cases.key_name(), cases.operation.name());
-        let parameters =
-            [(word::CONNECTIONS, options.connections), ("in_flight", options.in_flight)];
-        let mut subject = subject(Topic::from(&*path), parameters)?;
-        let closed = subject.to_string();
-        if let Some(load) = self.load {
-            subject = subject.with(word::LOAD, load)?;
+        let of = |connections: u32, in_flight: u32| {
+            let parameters = [(word::CONNECTIONS, connections), ("in_flight", in_flight)];
+            subject(Topic::from(&*path), parameters)
+        };
+        let (all, alone) = (of(options.connections, options.in_flight)?, of(1, 1)?);
+        if self.at == At::Alone && all == alone {
+            return Ok(Vec::new()); // the closed loop has this subject
         }
+        let from = [&all, &alone].map(ToString::to_string);
+        let subject = match self.at {
+            At::Closed => all,
+            At::Alone => alone,
+            At::Load(load) => all.with(word::LOAD, load)?,
+        };
         let of_batches = median_estimate(&self.of_batches());
         let time = |q| {
             let of = |outcome: &Outcome| outcome.transaction()?.quantile_ns(q).map(float);
@@ -366,7 +398,7 @@ impl Row {
         let mut records: Vec<Record> = all.into_iter().filter_map(record).collect();
         let predicted = self.predicted.as_ref().map(Predicted::figures).transpose()?;
         for (quantity, unit, estimate) in predicted.into_iter().flatten() {
-            let from = vec![closed.clone()];
+            let from = from.to_vec();
             let kind = Kind::Predicted { by: word::FLEET_RUNG.to_owned(), from };
             let record = figures.measured(&subject, quantity, unit, estimate);
             records.push(Record { kind, ..record });
@@ -378,8 +410,8 @@ impl Row {
 fn table(rows: &[Row], has_cpu: bool) -> String {
     let mut text = "\n".to_owned() + &grid(&COLUMNS, rows.iter().flat_map(Row::rows).collect());
     text += &wrapped(
-        "load: closed, all requests in flight; or random arrivals at this share of the closed loop's \
-         rate; ops/s: operations per second, the median of the rounds; CPU: of the signer's process for \
+        "load: closed, all requests in flight; alone, one request in flight; or random arrivals at this \
+         share of the closed loop's rate; ops/s: operations per second, the median of the rounds; CPU: of the signer's process for \
          an operation, user and system; of batches: operations of a second of this CPU time, divided by \
          those of a core that runs full batches and nothing else; batch: operations that the engine runs \
          at once, on average; p50, p90, p99: from the request, with arrivals from the intended start, \
@@ -388,8 +420,9 @@ fn table(rows: &[Row], has_cpu: bool) -> String {
     if rows.iter().any(|row| row.predicted.is_some()) {
         text += &wrapped(
             "predicted: a worker that runs a batch of the requests that have come, and answers it; from \
-             the times of batches of each size on the client's core, and the signer's other CPU time \
-             with all requests in flight; without network, waking and the client's own time",
+             the times of batches of each size on the client's core, the signer's other CPU time with \
+             all requests and with one in flight, and the time outside the signer of a request that is \
+             alone; without interruptions of its core",
         );
     }
     if !has_cpu {

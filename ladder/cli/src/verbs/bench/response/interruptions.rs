@@ -1,0 +1,134 @@
+//! The interruptions of the servers' cores by other programs, the kernel or the host of a virtual
+//! machine, seen by a thread that does nothing but read the clock.
+
+use core::time::Duration;
+use std::thread;
+use std::time::Instant;
+
+use tollgate_fleet::simulation::Interruptions;
+use tollgate_load::{Plan, pin};
+
+use crate::cells::float;
+use crate::error::CliError;
+use crate::interrupt;
+use crate::progress;
+use crate::verbs::bench::times::short;
+
+/// The shortest interruption that counts. The kernel's clock tick is shorter, and is part of the CPU
+/// time of the thread that it interrupts.
+const SHORTEST: Duration = Duration::from_micros(50);
+
+/// The interruptions that were seen.
+#[derive(Clone, Debug)]
+pub(super) struct Seen {
+    lengths: Vec<Duration>,
+    /// The time of observation, over all cores.
+    within: Duration,
+}
+
+impl Seen {
+    /// Observes cores for a time. The cores of the clients have something to do meanwhile, as under
+    /// load. Ends early after Ctrl-C.
+    pub(super) fn of(
+        servers: &[u32],
+        clients: &[u32],
+        time: Duration,
+        plan: &Plan,
+    ) -> Result<Self, CliError> {
+        let watch = |core: u32| {
+            pin(&Plan { cores: vec![core], ..plan.clone() }, 0)?;
+            Ok::<_, CliError>(lengths(time))
+        };
+        // a core of both is observed once
+        let others = clients.iter().filter(|core| !servers.contains(core));
+        thread::scope(|scope| {
+            let busy: Vec<_> = others.map(|&core| scope.spawn(move || watch(core))).collect();
+            let threads: Vec<_> =
+                servers.iter().map(|&core| scope.spawn(move || watch(core))).collect();
+            let began = Instant::now();
+            while !threads.iter().all(thread::ScopedJoinHandle::is_finished) {
+                progress::part(began.elapsed().div_duration_f64(time));
+                thread::sleep(Duration::from_millis(50));
+            }
+            let mut seen = Self { lengths: Vec::new(), within: Duration::ZERO };
+            for thread in threads {
+                let (lengths, within) = thread.join().expect("the thread only reads the clock")?;
+                seen.lengths.extend(lengths);
+                seen.within += within;
+            }
+            for thread in busy {
+                thread.join().expect("as above")?;
+            }
+            Ok(seen)
+        })
+    }
+
+    /// Returns the interruptions of one core.
+    pub(super) fn of_a_core(&self) -> Result<Interruptions, CliError> {
+        let lengths = self.lengths.iter().map(|length| 1e9 * length.as_secs_f64()).collect();
+        Ok(Interruptions::seen(lengths, 1e9 * self.within.as_secs_f64())?)
+    }
+
+    /// Describes them in a line without its end.
+    pub(super) fn words(&self) -> String {
+        let Some(longest) = self.lengths.iter().max() else {
+            return format!("no interruption of 50 µs or more in {} s", self.seconds());
+        };
+        let share = self.lengths.iter().sum::<Duration>().div_duration_f64(self.within);
+        format!(
+            "interruptions of a server's core of 50 µs or more, before the loads: {:.1} a second, {:.2} % of \
+             its time, the longest {} (in {} s)",
+            float(self.lengths.len() as u64) / self.within.as_secs_f64(),
+            100.0 * share,
+            short(u64::try_from(longest.as_nanos()).unwrap_or(u64::MAX)),
+            self.seconds()
+        )
+    }
+
+    fn seconds(&self) -> String {
+        format!("{:.1}", self.within.as_secs_f64())
+    }
+}
+
+/// Reads the clock for a time. Returns the gaps between successive readings that count as interruptions,
+/// and the time.
+fn lengths(time: Duration) -> (Vec<Duration>, Duration) {
+    let began = Instant::now();
+    let (mut last, mut lengths) = (began, Vec::new());
+    while last - began < time && !interrupt::asked() {
+        let now = Instant::now();
+        if now - last >= SHORTEST {
+            lengths.push(now - last);
+        }
+        last = now;
+    }
+    (lengths, last - began)
+}
+
+#[cfg(test)]
+mod tests {
+    use tollgate_load::Protocol;
+
+    use super::*;
+
+    #[test]
+    fn cores_are_observed_for_the_time() {
+        let (time, plan) = (Duration::from_millis(30), Plan::new(Protocol::Tls13));
+        let seen = Seen::of(&[0], &[0], time, &plan).unwrap();
+        assert!(seen.within >= time, "{seen:?}");
+        assert!(seen.lengths.iter().all(|length| *length >= SHORTEST), "{seen:?}");
+        assert!(Seen::of(&[1023], &[], time, &plan).is_err(), "there is no such core");
+    }
+
+    #[test]
+    fn interruptions_are_told_with_their_share_of_the_time() {
+        let ms = Duration::from_millis;
+        let seen = Seen { lengths: vec![ms(1), ms(5)], within: ms(2000) };
+        let words = seen.words();
+        assert!(words.contains("1.0 a second, 0.30 %"), "{words}");
+        assert!(words.contains("the longest 5.00 ms (in 2.0 s)"), "{words}");
+        assert!(seen.of_a_core().is_ok());
+        let none = Seen { lengths: Vec::new(), within: ms(2000) };
+        assert!(none.words().contains("no interruption"), "{}", none.words());
+    }
+}
