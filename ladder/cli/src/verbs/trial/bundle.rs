@@ -3,18 +3,16 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Read as _;
-use std::path::{Component, Path};
+use std::path::Path;
 
 use openssl::sha::sha256;
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tollgate_rsa::pkcs8::{EncodePublicKey as _, LineEnding};
 use tollgate_rsa::{Hash, PrivateKey, Pss, PublicKey};
 
+use super::manifest::{Listed, MANIFEST, Manifest};
 use crate::error::CliError;
 
-/// The list of files with their hashes.
-pub(super) const MANIFEST: &str = "manifest.json";
 /// The signature of the bytes of [`MANIFEST`]: RSA-PSS with SHA-256 and a salt of 32 bytes.
 pub(super) const SIGNATURE: &str = "manifest.sig";
 /// The public key, PEM.
@@ -30,69 +28,11 @@ pub(super) const ADDED: &str = "added";
 /// The files that every bundle lists.
 pub(super) const REQUIRED: [&str; 3] = [OUTCOME, RECORDS, DISCLOSURE];
 
-const FORMAT: &str = "tollgate-trial";
-const VERSION: u32 = 1;
-
 /// The largest file that is read, in bytes.
 const FILE_MAX_BYTES: u64 = 1 << 28;
 
 /// The largest number of files in a folder.
 const FILES_MAX: usize = 10_000;
-
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Manifest {
-    pub(super) format: String,
-    pub(super) version: u32,
-    pub(super) made_at: String,
-    /// Version and commit of the program.
-    pub(super) made_by: String,
-    /// SHA-256 of the signer's `SubjectPublicKeyInfo`, in hexadecimal.
-    pub(super) signer: String,
-    pub(super) files: Vec<Listed>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Listed {
-    pub(super) name: String,
-    pub(super) bytes: u64,
-    /// In hexadecimal.
-    pub(super) sha256: String,
-}
-
-impl Manifest {
-    pub(super) fn new(made_by: String, made_at: String, signer: &PublicKey) -> Self {
-        let (format, version) = (FORMAT.to_owned(), VERSION);
-        Self { format, version, made_at, made_by, signer: fingerprint(signer), files: Vec::new() }
-    }
-
-    pub(super) fn list(&mut self, name: &str, content: &[u8]) {
-        self.files.push(Listed {
-            name: name.to_owned(),
-            bytes: content.len() as u64,
-            sha256: hex(&sha256(content)),
-        });
-    }
-
-    fn parse(text: &[u8]) -> Result<Self, CliError> {
-        let manifest: Self = serde_json::from_slice(text)
-            .map_err(|error| error!("{MANIFEST}: {error}: not a trial, or an edited one"))?;
-        let Self { format, version, .. } = &manifest;
-        if format != FORMAT || *version != VERSION {
-            bail!("{MANIFEST}: format {format:?} {version}: this program reads {FORMAT} {VERSION}");
-        }
-        let mut names: Vec<&str> = manifest.files.iter().map(|file| file.name.as_str()).collect();
-        if let Some(name) = names.iter().find(|name| !is_plain(name)) {
-            bail!("{MANIFEST}: {name:?} is not the name of a file in the folder");
-        }
-        names.sort_unstable();
-        if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
-            bail!("{MANIFEST}: {} is listed twice", twice[0]);
-        }
-        Ok(manifest)
-    }
-}
 
 /// A folder whose signature and hashes are right.
 pub(super) struct Bundle {
@@ -175,7 +115,11 @@ pub(super) fn write(
     };
     for (name, content) in files {
         put(name, content)?;
-        manifest.list(name, content);
+        manifest.files.push(Listed {
+            name: name.clone(),
+            bytes: content.len() as u64,
+            sha256: hex(&sha256(content)),
+        });
     }
     let text = serde_json::to_string_pretty(&manifest)? + "\n";
     put(MANIFEST, text.as_bytes())?;
@@ -191,16 +135,6 @@ pub(super) fn fingerprint(key: &PublicKey) -> String {
 
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// Returns whether a name is a relative path without `.` and `..`.
-fn is_plain(name: &str) -> bool {
-    let is_part = |part: Component<'_>| matches!(part, Component::Normal(_));
-    let rebuilt = || Path::new(name).components().collect::<std::path::PathBuf>();
-    !name.is_empty()
-        && !name.contains(char::is_control)
-        && Path::new(name).components().all(is_part)
-        && rebuilt().as_os_str() == name
 }
 
 /// Reads a plain file.
@@ -239,20 +173,4 @@ fn names(folder: &Path) -> Result<Vec<String>, CliError> {
     }
     found.sort();
     Ok(found)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_stay_in_the_folder() {
-        for good in ["outcome.json", "added/nginx.conf"] {
-            assert!(is_plain(good), "{good}");
-        }
-        for bad in ["", "/etc/passwd", "../x", "added/../../x", "./x", "added//x", "a\n", "added/"]
-        {
-            assert!(!is_plain(bad), "{bad:?}");
-        }
-    }
 }

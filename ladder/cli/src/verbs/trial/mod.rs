@@ -3,6 +3,7 @@
 mod arithmetic;
 mod bundle;
 mod disclosure;
+mod manifest;
 mod pack;
 mod verify;
 

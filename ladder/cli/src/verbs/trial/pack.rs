@@ -9,10 +9,9 @@ use tollgate_rsa::PrivateKey;
 
 use super::Pack;
 use super::arithmetic;
-use super::bundle::{
-    ADDED, DISCLOSURE, Manifest, OUTCOME, RECORDS, fingerprint, read, records, write,
-};
+use super::bundle::{ADDED, DISCLOSURE, OUTCOME, RECORDS, fingerprint, read, records, write};
 use super::disclosure::Disclosure;
+use super::manifest::Manifest;
 use crate::error::CliError;
 use crate::host::Host;
 use crate::keys;
@@ -49,7 +48,8 @@ pub(super) fn run(options: &Pack) -> Result<ExitCode, CliError> {
     made(&options.output)?;
     let commit = Host::this().context.commit.unwrap_or_else(|| "unknown".to_owned());
     let made_by = format!("tollgate {}, commit {commit}", env!("CARGO_PKG_VERSION"));
-    let manifest = Manifest::new(made_by, Timestamp::now().to_string(), key.public());
+    let (now, signer) = (Timestamp::now().to_string(), fingerprint(key.public()));
+    let manifest = Manifest::new(made_by, now, signer);
     write(&options.output, manifest, &files, &key)?;
     Output::new(None)?.text(&format!(
         "{}: {} figures, signed with the key\n  {}\n",
