@@ -20,6 +20,7 @@ use tollgate_record::vocabulary as word;
 use tollgate_record::{Record, Unit};
 
 use super::batches;
+use super::moved::Moved;
 use super::out::Judged;
 use super::scenario::{Rounds, Scenario};
 use super::servers::Rig;
@@ -82,16 +83,12 @@ struct Curve {
     backlog: Option<Backlog>,
 }
 
-/// The capacity after the loads in sessions per second; `None` without a valid run.
-struct Moved(Option<f64>);
-
 impl Curve {
     /// Drops all figures if the capacity moved by more than this share: nobody knows which load they
     /// belong to.
     fn judge(&mut self, after_per_s: Option<f64>, drift_max: f64) {
-        let drift = after_per_s.map(|after| (after / self.capacity_per_s - 1.0).abs());
-        if drift.is_none_or(|drift| drift > drift_max) {
-            self.moved = Some(Moved(after_per_s));
+        self.moved = Moved::judge(Some(self.capacity_per_s), after_per_s, drift_max);
+        if self.moved.is_some() {
             self.points.clear();
             self.backlog = None;
         }

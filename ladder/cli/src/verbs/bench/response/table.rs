@@ -9,7 +9,7 @@ use tollgate_report::points::{Plane, Series, planes};
 use tollgate_report::text::wrapped;
 
 use super::prediction::FIGURES;
-use super::{Curve, Moved, Point, percent};
+use super::{Curve, Point, percent};
 use crate::cells::or_dash;
 use crate::error::CliError;
 use crate::options::ResponseCurve;
@@ -36,16 +36,14 @@ const SUMMARY_LOAD: f64 = 0.9;
 pub(super) fn text(asked: &ResponseCurve, curves: &[Curve]) -> String {
     let mut text = String::new();
     for curve in curves {
-        let capacity = PerSecond::new(curve.capacity_per_s);
-        if let Some(Moved(after)) = curve.moved {
-            let after = or_dash(after, |after| PerSecond::new(after).to_string());
+        if let Some(moved) = curve.moved {
             text += &wrapped(&format!(
-                "{}: INVALID: capacity {capacity} before the loads, {after} after them, which \
-                 --drift-max forbids: no load is known; stop other programs, and run again",
+                "{}: INVALID: capacity {moved}: no load is known; stop other programs, and run again",
                 curve.label
             ));
             continue;
         }
+        let capacity = PerSecond::new(curve.capacity_per_s);
         text += &wrapped(&format!("{}: capacity {capacity}; {}", curve.label, summary(curve)));
         text += &wrapped(&curve.interruptions);
         text += &grid(&COLUMNS, curve.points.iter().flat_map(rows).collect());
@@ -246,9 +244,9 @@ mod tests {
             curve.judge(capacity, 0.1);
             text(&asked, &[curve]).replace("\n  ", " ")
         };
-        for (capacity, words) in [(Some(880.0), "880/s after them"), (None, "- after them")] {
+        for (capacity, words) in [(Some(880.0), "880/s after"), (None, "- after")] {
             let text = after(capacity);
-            assert!(text.contains("INVALID: capacity 1.00k/s before the loads, "), "{text}");
+            assert!(text.contains("INVALID: capacity 1.00k/s before, "), "{text}");
             assert!(text.contains(words) && !text.contains("p50  "), "{text}");
         }
         for capacity in [920.0, 1080.0] {
