@@ -1,7 +1,7 @@
-//! Reads any bytes as the list of files of a trial, and as its disclosure; and any text as a name in
-//! such a list, and as a field of a disclosure. The names of a list are different and stay in the
-//! folder, and a list survives a round trip. Each field of a disclosure is a line, and so is each
-//! error.
+//! Reads any bytes as the list of files of a trial, and as its disclosure; and any text as a name
+//! in such a list, and as a field of a disclosure. The names of a list are different and stay in
+//! the folder, and a list survives a round trip. Each field of a disclosure is a line, and so is
+//! each error.
 #![no_main]
 
 use std::collections::BTreeSet;

@@ -117,22 +117,22 @@ impl Outcome {
         Some(1e9 * self.server_cores? / self.sessions_per_s()?)
     }
 
-    /// Returns the energy of the packages of the server's machine per transaction, in joules; `None` if
-    /// it was not measured, or the run is invalid.
+    /// Returns the energy of the packages of the server's machine per transaction, in joules;
+    /// `None` if it was not measured, or the run is invalid.
     #[must_use]
     pub fn package_joules_per_session(&self) -> Option<f64> {
         Some(self.package_watts? / self.sessions_per_s()?)
     }
 
-    /// Returns the mean number of operations in a batch of the server's engine; `None` if it was not
-    /// measured, or the run is invalid.
+    /// Returns the mean number of operations in a batch of the server's engine; `None` if it was
+    /// not measured, or the run is invalid.
     #[must_use]
     pub fn operations_per_batch(&self) -> Option<f64> {
         self.server_counts?.operations_per_run().filter(|_| self.is_believed())
     }
 
-    /// Returns the turns of the server's event loops per transaction; `None` if the server does not count
-    /// them, or the run is invalid.
+    /// Returns the turns of the server's event loops per transaction; `None` if the server does not
+    /// count them, or the run is invalid.
     #[must_use]
     #[allow(clippy::cast_precision_loss, reason = "counts of a run are far below 2^52")]
     pub fn turns_per_session(&self) -> Option<f64> {

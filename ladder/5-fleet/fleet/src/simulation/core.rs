@@ -59,8 +59,8 @@ impl Core {
 }
 
 impl Interruptions {
-    /// Creates interruptions from those that were seen within `within_ns` nanoseconds: each length is
-    /// as likely as it was there.
+    /// Creates interruptions from those that were seen within `within_ns` nanoseconds: each length
+    /// is as likely as it was there.
     ///
     /// # Errors
     ///
@@ -90,8 +90,8 @@ impl Interruptions {
 }
 
 impl Serving<'_> {
-    /// Does work that comes at a time, in the order in which it comes. A core that has nothing to do wakes
-    /// up first.
+    /// Does work that comes at a time, in the order in which it comes. A core that has nothing to
+    /// do wakes up first.
     pub(super) fn serve(&mut self, at: f64, work_ns: f64) {
         if self.free_at <= at {
             self.wake(at);
@@ -123,8 +123,8 @@ impl Interrupted<'_> {
         done
     }
 
-    /// Returns the time from which a core that waits works on what comes at `at`: this time, or the end
-    /// of an interruption.
+    /// Returns the time from which a core that waits works on what comes at `at`: this time, or the
+    /// end of an interruption.
     fn wait(&mut self, at: f64) -> f64 {
         let mut free = at;
         while self.next < at {

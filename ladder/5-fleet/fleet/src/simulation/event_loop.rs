@@ -21,13 +21,12 @@ const WORKERS_MAX: u32 = 1 << 16;
 /// use tollgate_record::Nanos;
 ///
 /// // A batch of one takes 10 ns, one of two 12 ns. Each signature has 1 ns of work on either side.
-/// let stage = Stage { work_ns: 1.0, after_ns: Some(1.0) };
-/// let (batch_ns, outside) = (vec![10.0, 12.0], Outside::network(vec![0.0])?);
-/// let server = EventLoop::new(1, vec![stage], batch_ns, 0.0, outside, Core::default())?;
-/// // The first session is alone. The others come meanwhile; the second of them completes the batch.
-/// let run = server.run([0.0, 5.0, 6.0].map(Nanos::new), 1);
-/// assert_eq!(run.responses, [12.0, 23.0, 21.0]);
-/// assert_eq!(run.operations_per_batch(), Some(1.5));
+/// let stage = Stage { work_ns: 1.0, after_ns: Some(1.0) }; let (batch_ns, outside) = (vec![10.0,
+/// 12.0], Outside::network(vec![0.0])?); let server = EventLoop::new(1, vec![stage], batch_ns, 0.0,
+/// outside, Core::default())?; // The first session is alone. The others come meanwhile; the second
+/// of them completes the batch. let run = server.run([0.0, 5.0, 6.0].map(Nanos::new), 1);
+/// assert_eq!(run.responses, [12.0, 23.0, 21.0]); assert_eq!(run.operations_per_batch(),
+/// Some(1.5));
 /// # Ok::<(), tollgate_fleet::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
@@ -50,8 +49,8 @@ pub struct Stage {
 }
 
 impl EventLoop {
-    /// Creates a server. `batch_ns` is the time of a batch of one private-key operation, of two, and
-    /// so on, in nanoseconds; a batch of the last size starts at once. Each turn has `turn_ns`
+    /// Creates a server. `batch_ns` is the time of a batch of one private-key operation, of two,
+    /// and so on, in nanoseconds; a batch of the last size starts at once. Each turn has `turn_ns`
     /// nanoseconds of work of its own. Each session goes to a random worker.
     ///
     /// # Errors
@@ -83,33 +82,36 @@ impl EventLoop {
         Ok(Self { workers, stages, batch_ns, turn_ns, outside, core })
     }
 
-    /// Simulates a run. A response time is that from the arrival of a session to the end of its client's
-    /// work. `arrivals` are times from 0 on, in increasing order. The seed determines the times of the
-    /// network, the workers and the interruptions.
+    /// Simulates a run. A response time is that from the arrival of a session to the end of its
+    /// client's work. `arrivals` are times from 0 on, in increasing order. The seed determines the
+    /// times of the network, the workers and the interruptions.
     #[must_use]
     pub fn run(&self, arrivals: impl IntoIterator<Item = Nanos>, seed: u64) -> Run {
         let mut random = fastrand::Rng::with_seed(seed);
         let stages = self.stages.len();
-        let mut workers: Vec<Worker<'_>> = (0..self.workers as usize)
-            .map(|number| Worker::new(number, self.core.serving(&mut random)))
-            .collect();
-        let mut clients = self.outside.clients(stages, &mut random);
+        let mut workers: Vec<Worker<'_>> =
+            (0..self.workers).map(|_| Worker::new(self.core.serving(&mut random))).collect();
         let mut sessions = Vec::new();
         for arrival in arrivals {
             let worker = random.usize(..workers.len());
             let delay = self.outside.delay(stages, &mut random);
             let arrival = arrival.get().max(0.0);
-            clients.give(arrival, sessions.len(), 0);
             sessions.push(Session { arrival, delay, worker });
         }
+        let mut clients = self.outside.clients(stages, &mut random);
+        for (number, session) in sessions.iter().enumerate() {
+            clients.give(session.arrival, number, 0);
+        }
         let run = Run { responses: vec![0.0; sessions.len()], ..Run::default() };
-        let mut state = State { server: self, sessions, clients, mail: Vec::new(), run };
+        let mut state = State { server: self, sessions, clients, run };
         loop {
             let begins = workers.iter().map(Worker::begins).enumerate();
             let Some((first, begin)) = begins.min_by(|a, b| a.1.total_cmp(&b.1)) else { break };
-            if let Some(done) = state.mail.pop().or_else(|| state.clients.work(begin)) {
+            if let Some(done) = state.clients.work(begin) {
                 let worker = state.sessions[done.session].worker;
                 workers[worker].receive(done, &mut state);
+            } else if workers[first].accepts {
+                workers[first].accept(&state);
             } else if begin < f64::INFINITY {
                 workers[first].turn(&mut state);
             } else {
@@ -135,8 +137,6 @@ struct State<'a> {
     server: &'a EventLoop,
     sessions: Vec<Session>,
     clients: Clients<'a>,
-    /// Messages of clients that came during another worker's turn.
-    mail: Vec<Done>,
     run: Run,
 }
 
@@ -152,7 +152,6 @@ struct Paused {
 
 /// One worker during a run.
 struct Worker<'a> {
-    number: usize,
     core: Serving<'a>,
     /// Connections that wait to be accepted, in the order of time.
     arrived: BinaryHeap<Reverse<(u64, usize)>>,
@@ -160,6 +159,8 @@ struct Worker<'a> {
     paused: VecDeque<Paused>,
     /// Operations that wait for their batch.
     waiting: usize,
+    /// At the end of a turn: it accepts connections before the next one.
+    accepts: bool,
 }
 
 fn time_of(bits: u64) -> f64 {
@@ -167,9 +168,9 @@ fn time_of(bits: u64) -> f64 {
 }
 
 impl<'a> Worker<'a> {
-    fn new(number: usize, core: Serving<'a>) -> Self {
+    fn new(core: Serving<'a>) -> Self {
         let (arrived, ready, paused) = (BinaryHeap::new(), BinaryHeap::new(), VecDeque::new());
-        Self { number, core, arrived, ready, paused, waiting: 0 }
+        Self { core, arrived, ready, paused, waiting: 0, accepts: false }
     }
 
     /// Takes a client's message. The first one belongs to a connection that is accepted first.
@@ -191,20 +192,22 @@ impl<'a> Worker<'a> {
         arrived.into_iter().chain(ready).fold(f64::INFINITY, f64::min)
     }
 
-    /// Returns the time at which the next turn begins, if no other event comes before.
+    /// Returns the time at which it accepts or its next turn begins, if no other event comes
+    /// before.
     fn begins(&self) -> f64 {
-        self.next_event().max(self.core.free_at)
+        let next = if self.accepts { 0.0 } else { self.next_event() };
+        next.max(self.core.free_at)
     }
 
     /// Serves the stages that are ready now, then the sessions whose operations were submitted
-    /// meanwhile, and at last accepts connections.
+    /// meanwhile.
     fn turn(&mut self, state: &mut State<'_>) {
         let first = self.next_event();
         if first > self.core.free_at {
             self.core.wake(first);
         }
         let polled = self.core.free_at;
-        let has_arrivals = self.arrived(polled).is_some();
+        self.accepts = self.arrived(polled).is_some();
         self.core.work(state.server.turn_ns);
         let mut events = Vec::new();
         while let Some(Reverse((at, session, stage))) = self.ready.peek()
@@ -222,9 +225,6 @@ impl<'a> Worker<'a> {
             }
             self.end(paused.session, paused.stage, state);
         }
-        if has_arrivals {
-            self.accept(state);
-        }
     }
 
     /// Returns the first connection that waits to be accepted and came until this time.
@@ -234,15 +234,9 @@ impl<'a> Worker<'a> {
     }
 
     /// Accepts the connections that have come until now.
-    fn accept(&mut self, state: &mut State<'_>) {
+    fn accept(&mut self, state: &State<'_>) {
+        self.accepts = false;
         let now = self.core.free_at;
-        while let Some(done) = state.clients.work(now) {
-            if state.sessions[done.session].worker == self.number {
-                self.receive(done, state);
-            } else {
-                state.mail.push(done);
-            }
-        }
         while let Some((at, session)) = self.arrived(now) {
             self.arrived.pop();
             let at = now.max(at + state.sessions[session].delay);
@@ -250,8 +244,8 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Does the work of a stage until its end, or until its private-key operation is submitted. After
-    /// the last stage, the client has closed the connection.
+    /// Does the work of a stage until its end, or until its private-key operation is submitted.
+    /// After the last stage, the client has closed the connection.
     fn begin(&mut self, session: usize, stage: usize, state: &mut State<'_>) {
         let Some(Stage { work_ns, after_ns }) = state.server.stages.get(stage).copied() else {
             return;

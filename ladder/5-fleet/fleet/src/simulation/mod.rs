@@ -3,8 +3,8 @@
 //! The formulas of [`crate::queue`] treat a session as one piece of work, the arrivals as Poisson
 //! and the run as endless. The simulations drop these assumptions: arrivals come from any sequence,
 //! such as a burst; the run has an end; a session is a series of stages, with the network and a
-//! client that has other sessions too between them ([`Outside`]); a core that slept takes time to wake
-//! up, and [`Interruptions`] keep it from its work ([`Core`]).
+//! client that has other sessions too between them ([`Outside`]); a core that slept takes time to
+//! wake up, and [`Interruptions`] keep it from its work ([`Core`]).
 //!
 //! * [`Simulation`] is a server whose cores serve the stages in the order in which they become
 //!   ready: one queue, or one for each core.

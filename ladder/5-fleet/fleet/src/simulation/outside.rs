@@ -12,9 +12,9 @@ const THREADS_MAX: u32 = 1 << 16;
 
 /// The network, and clients that share threads.
 ///
-/// A client works before the first stage of its session, between two stages, and after the last one. Its
-/// thread does one such part after the other, in the order in which they come. The network delays each
-/// stage.
+/// A client works before the first stage of its session, between two stages, and after the last
+/// one. Its thread does one such part after the other, in the order in which they come. The network
+/// delays each stage.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outside {
     delays_ns: Vec<f64>,
@@ -24,8 +24,8 @@ pub struct Outside {
 }
 
 impl Outside {
-    /// Creates a network without clients' work. `delays_ns` has equally likely times, in nanoseconds. Each
-    /// session draws one of them; an equal part of it passes before each stage.
+    /// Creates a network without clients' work. `delays_ns` has equally likely times, in
+    /// nanoseconds. Each session draws one of them; an equal part of it passes before each stage.
     ///
     /// # Errors
     ///
@@ -34,12 +34,13 @@ impl Outside {
         Self::new(delays_ns, 1, 0.0, Core::default())
     }
 
-    /// Creates a network with clients that take turns on `threads` threads, each with a core of its own.
-    /// The parts of a client's work for a session are equal, `work_ns` nanoseconds together.
+    /// Creates a network with clients that take turns on `threads` threads, each with a core of its
+    /// own. The parts of a client's work for a session are equal, `work_ns` nanoseconds together.
     ///
     /// # Errors
     ///
-    /// As [`network`](Self::network); no thread, or more than 65536; the work is below 0 or not finite.
+    /// As [`network`](Self::network); no thread, or more than 65536; the work is below 0 or not
+    /// finite.
     pub fn new(delays_ns: Vec<f64>, threads: u32, work_ns: f64, core: Core) -> Result<Self, Error> {
         if threads == 0 || threads > THREADS_MAX {
             let must = "be within 1 and 65536";
@@ -73,8 +74,8 @@ impl Outside {
 pub(super) struct Clients<'a> {
     threads: Vec<Serving<'a>>,
     part_ns: f64,
-    /// What they have to do, in the order of time: the time as the bits of a positive number, whose order is
-    /// that of the numbers; the session; and the number of its stages that are done.
+    /// What they have to do, in the order of time: the time as the bits of a positive number, whose
+    /// order is that of the numbers; the session; and the number of its stages that are done.
     tasks: BinaryHeap<Reverse<(u64, usize, usize)>>,
 }
 

@@ -15,8 +15,8 @@ pub struct Run {
 }
 
 impl Run {
-    /// Returns the CPU time of a session in nanoseconds, with the time to wake up and the work of turns;
-    /// `None` without sessions.
+    /// Returns the CPU time of a session in nanoseconds, with the time to wake up and the work of
+    /// turns; `None` without sessions.
     #[must_use]
     pub fn cpu_ns_per_session(&self) -> Option<f64> {
         (!self.responses.is_empty()).then(|| self.busy_ns / as_f64(self.responses.len() as u64))

@@ -49,8 +49,8 @@ struct Ready {
 }
 
 impl Simulation {
-    /// Creates a server. `work_ns` is the CPU time of each stage, in nanoseconds. A core that is idle when a
-    /// stage becomes ready first wakes up.
+    /// Creates a server. `work_ns` is the CPU time of each stage, in nanoseconds. A core that is
+    /// idle when a stage becomes ready first wakes up.
     ///
     /// With [`Discipline::OneQueue`], a session goes to the core that is free first, and with
     /// [`Discipline::QueuePerCore`] to a random core. All its stages run on this core, in the order
@@ -75,9 +75,9 @@ impl Simulation {
         Ok(Self { station, work_ns, outside, core })
     }
 
-    /// Simulates a run. A response time is that from the arrival of a session to the end of its client's
-    /// work. `arrivals` are times from 0 on, in increasing order. The seed determines the times of the
-    /// network, the cores of [`Discipline::QueuePerCore`] and the interruptions.
+    /// Simulates a run. A response time is that from the arrival of a session to the end of its
+    /// client's work. `arrivals` are times from 0 on, in increasing order. The seed determines the
+    /// times of the network, the cores of [`Discipline::QueuePerCore`] and the interruptions.
     #[must_use]
     pub fn run(&self, arrivals: impl IntoIterator<Item = Nanos>, seed: u64) -> Run {
         let mut random = fastrand::Rng::with_seed(seed);

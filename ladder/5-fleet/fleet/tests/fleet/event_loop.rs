@@ -35,8 +35,8 @@ fn turns_alone_change_no_time() {
     }
 }
 
-/// A batch of any size takes the time D. With a = rate x D, a Poisson number of sessions, of mean a,
-/// comes during a batch and is the next batch; if none came, the next batch is one session. So a
+/// A batch of any size takes the time D. With a = rate x D, a Poisson number of sessions, of mean
+/// a, comes during a batch and is the next batch; if none came, the next batch is one session. So a
 /// batch has a + exp(-a) sessions. Those that came during a batch take 1.5 D on average, and a
 /// session that was alone takes D. This is the bulk service of [Bailey54] without a limit.
 #[test]
@@ -53,8 +53,8 @@ fn batches_of_any_size_take_what_came_meanwhile() {
 }
 
 /// The mean response of a server that does nothing but batches, and the mean size of a batch. The
-/// sessions of a turn are those that came in the turn before, or one if none came: a chain. A session
-/// that completes a batch ends at once, and the others after all full batches.
+/// sessions of a turn are those that came in the turn before, or one if none came: a chain. A
+/// session that completes a batch ends at once, and the others after all full batches.
 fn chain(per_ns: f64, batch_ns: &[f64]) -> (f64, f64) {
     const STATES: usize = 256;
     let width = batch_ns.len();
@@ -138,8 +138,8 @@ fn more_than_the_capacity_is_served_in_full_batches() {
     assert!((last / expected - 1.0).abs() < 0.05, "{last} {expected}");
 }
 
-/// A worker that sleeps wakes up before each stage, to accept, and when the client closes. Each turn
-/// has work of its own.
+/// A worker that sleeps wakes up before each stage, to accept, and when the client closes. Each
+/// turn has work of its own.
 #[test]
 fn workers_wake_up_and_share_no_session() {
     let stages = vec![signs(3.0, 4.0), Stage { work_ns: 5.0, after_ns: None }];
@@ -160,21 +160,49 @@ fn workers_wake_up_and_share_no_session() {
     assert!((mean(&times) / BATCH_NS / 3.0 - 1.0).abs() < 0.05, "{}", mean(&times));
 }
 
-/// The client's thread is a queue for the sessions of both workers. Connections for one worker come while
-/// the other one accepts.
+fn halves(workers: u32, outside: Outside, core: Core) -> EventLoop {
+    let stages = vec![Stage { work_ns: BATCH_NS / 2.0, after_ns: None }; 2];
+    EventLoop::new(workers, stages, vec![0.0], 0.0, outside, core).unwrap()
+}
+
+/// The client's thread is a queue for the sessions of both workers.
 #[test]
 fn workers_share_a_client_that_works() {
     let outside = Outside::new(vec![0.0], 1, 0.6 * BATCH_NS, Core::default()).unwrap();
-    let stages = vec![Stage { work_ns: BATCH_NS / 2.0, after_ns: None }; 2];
-    let server = EventLoop::new(2, stages, vec![0.0], 0.0, outside, Core::default()).unwrap();
-    let run = server.run(poisson(1.5, 100_000), 1);
+    let run = halves(2, outside, Core::default()).run(poisson(1.5, 100_000), 1);
     let alone = 1.6 * BATCH_NS;
     assert!(run.responses.iter().all(|time| *time >= alone - 1.0), "no session is lost");
-    // The client works for 90 % of the time, so a part of its work, 0.2, waits about as in M/D/1; each stage
-    // waits about as in M/D/1 at 75 %.
+    // The client works for 90 % of the time, so a part of its work, 0.2, waits about as in M/D/1;
+    // each stage waits about as in M/D/1 at 75 %.
     let waits = 3.0 * 0.2 * 0.9 / 0.2 + 2.0 * 0.5 * 0.75 / 0.5;
     let found = (mean(&run.responses) - alone) / BATCH_NS;
     assert!((found / waits - 1.0).abs() < 0.25, "{found} {waits}");
+}
+
+/// Clients without work do not wait for each other.
+#[test]
+fn the_threads_of_clients_without_work_do_not_matter() {
+    let times = |threads| {
+        let outside = Outside::new(vec![0.0], threads, 0.0, Core::default()).unwrap();
+        halves(8, outside, Core::default()).run(poisson(8.0 * 0.8, 20_000), 1).responses
+    };
+    assert!(times(1) == times(1000));
+}
+
+/// Sessions that are alone take their work, and the interruptions that come meanwhile or that they
+/// find.
+#[test]
+fn interruptions_lengthen_turns() {
+    let (length, within) = (4.0 * BATCH_NS, 100.0 * BATCH_NS);
+    let core = Core::new(0.0, Interruptions::seen(vec![length], within).unwrap()).unwrap();
+    let server = halves(1, Outside::network(vec![0.0]).unwrap(), core);
+    let apart = (1..=20_000).map(|n| Nanos::new(200.0 * BATCH_NS * f64::from(n)));
+    let run = server.run(apart, 1);
+    // four hundredths of the time in one, of which half is left; and one in 96 times the work
+    let expected = 1.0 + 0.04 * 2.0 + 4.0 / 96.0;
+    let found = mean(&run.responses) / BATCH_NS;
+    assert!((found / expected - 1.0).abs() < 0.01, "{found} {expected}");
+    assert_eq!(run.cpu_ns_per_session(), Some(BATCH_NS), "an interruption is no work");
 }
 
 #[test]

@@ -143,8 +143,8 @@ fn clients_without_meaning_are_refused() {
     }
 }
 
-/// Clients that share a thread are a queue before the server, whose sessions come one after the other. With
-/// the server's work at 0, two parts of 1 / 2 each follow at once on each other: M/D/1.
+/// Clients that share a thread are a queue before the server, whose sessions come one after the
+/// other. With the server's work at 0, two parts of 1 / 2 each follow at once on each other: M/D/1.
 #[test]
 fn clients_on_a_thread_wait_for_each_other() {
     let station = Station::new(1, Discipline::OneQueue).unwrap();
@@ -164,12 +164,12 @@ fn clients_on_a_thread_wait_for_each_other() {
 }
 
 /// A core that is interrupted works on afterwards. Work of length w has a Poisson number of
-/// interruptions of mean r w, so it takes C with E C = w (1 + r m) and Var C = w r m2, where m and m2
-/// are the mean and the mean square of their lengths. A session that finds no other one waits for the
-/// rest S of an interruption, or does not wait. If it comes a random time after the core has become
-/// idle, of rate a, then E S^k = r E R^k / (a + r (1 - E exp(-a D))), where R is the rest of an
-/// interruption of length D in which it comes. The mean wait is that of M/G/1 with the set-up S, as
-/// above.
+/// interruptions of mean r w, so it takes C with E C = w (1 + r m) and Var C = w r m2, where m and
+/// m2 are the mean and the mean square of their lengths. A session that finds no other one waits
+/// for the rest S of an interruption, or does not wait. If it comes a random time after the core
+/// has become idle, of rate a, then E S^k = r E R^k / (a + r (1 - E exp(-a D))), where R is the
+/// rest of an interruption of length D in which it comes. The mean wait is that of M/G/1 with the
+/// set-up S, as above.
 #[test]
 fn interruptions_are_a_set_up_and_longer_work() {
     // two of them in the time of 40 sessions

@@ -14,55 +14,73 @@ use crate::interrupt;
 use crate::progress;
 use crate::verbs::bench::times::short;
 
-/// The shortest interruption that counts. The kernel's clock tick is shorter, and is part of the CPU
-/// time of the thread that it interrupts.
+/// The shortest interruption that counts. The kernel's clock tick is shorter, and is part of the
+/// CPU time of the thread that it interrupts.
 const SHORTEST: Duration = Duration::from_micros(50);
 
-/// The interruptions that were seen.
-#[derive(Clone, Debug)]
+/// The interruptions that were seen on some cores.
+#[derive(Clone, Debug, Default)]
 pub(super) struct Seen {
     lengths: Vec<Duration>,
     /// The time of observation, over all cores.
     within: Duration,
 }
 
-impl Seen {
-    /// Observes cores for a time. The cores of the clients have something to do meanwhile, as under
-    /// load. Ends early after Ctrl-C.
-    pub(super) fn of(
+/// The interruptions of the servers' cores and of those of the clients.
+#[derive(Debug)]
+pub(super) struct Both {
+    pub(super) servers: Seen,
+    pub(super) clients: Seen,
+}
+
+impl Both {
+    /// Observes all cores at once for a time, so that each has something to do, as under load.
+    /// Where a list is empty, the system chooses one. Ends early after Ctrl-C.
+    pub(super) fn observe(
         servers: &[u32],
         clients: &[u32],
         time: Duration,
         plan: &Plan,
     ) -> Result<Self, CliError> {
-        let watch = |core: u32| {
-            pin(&Plan { cores: vec![core], ..plan.clone() }, 0)?;
+        let watch = |core: Option<u32>| {
+            pin(&Plan { cores: core.into_iter().collect(), ..plan.clone() }, 0)?;
             Ok::<_, CliError>(lengths(time))
         };
+        let one_of = |cores: &[u32]| -> Vec<Option<u32>> {
+            if cores.is_empty() { vec![None] } else { cores.iter().copied().map(Some).collect() }
+        };
+        let (servers, clients) = (one_of(servers), one_of(clients));
         // a core of both is observed once
         let others = clients.iter().filter(|core| !servers.contains(core));
-        thread::scope(|scope| {
-            let busy: Vec<_> = others.map(|&core| scope.spawn(move || watch(core))).collect();
+        let all: Vec<Option<u32>> = servers.iter().chain(others).copied().collect();
+        let found = thread::scope(|scope| {
             let threads: Vec<_> =
-                servers.iter().map(|&core| scope.spawn(move || watch(core))).collect();
+                all.iter().map(|&core| scope.spawn(move || watch(core))).collect();
             let began = Instant::now();
             while !threads.iter().all(thread::ScopedJoinHandle::is_finished) {
                 progress::part(began.elapsed().div_duration_f64(time));
                 thread::sleep(Duration::from_millis(50));
             }
-            let mut seen = Self { lengths: Vec::new(), within: Duration::ZERO };
-            for thread in threads {
-                let (lengths, within) = thread.join().expect("the thread only reads the clock")?;
-                seen.lengths.extend(lengths);
-                seen.within += within;
+            let join = |thread: thread::ScopedJoinHandle<'_, _>| {
+                thread.join().expect("the thread only reads the clock")
+            };
+            threads.into_iter().map(join).collect::<Result<Vec<_>, CliError>>()
+        })?;
+        let of = |cores: &[Option<u32>]| {
+            let mut seen = Seen::default();
+            for (core, (lengths, within)) in all.iter().zip(&found) {
+                if cores.contains(core) {
+                    seen.lengths.extend(lengths);
+                    seen.within += *within;
+                }
             }
-            for thread in busy {
-                thread.join().expect("as above")?;
-            }
-            Ok(seen)
-        })
+            seen
+        };
+        Ok(Self { servers: of(&servers), clients: of(&clients) })
     }
+}
 
+impl Seen {
     /// Returns the interruptions of one core.
     pub(super) fn of_a_core(&self) -> Result<Interruptions, CliError> {
         let lengths = self.lengths.iter().map(|length| 1e9 * length.as_secs_f64()).collect();
@@ -72,12 +90,13 @@ impl Seen {
     /// Describes them in a line without its end.
     pub(super) fn words(&self) -> String {
         let Some(longest) = self.lengths.iter().max() else {
-            return format!("no interruption of 50 µs or more in {} s", self.seconds());
+            return format!("no interruption of a server's core in {} s", self.seconds());
         };
         let share = self.lengths.iter().sum::<Duration>().div_duration_f64(self.within);
         format!(
-            "interruptions of a server's core of 50 µs or more, before the loads: {:.1} a second, {:.2} % of \
-             its time, the longest {} (in {} s)",
+            "interruptions of a server's core, of {} µs or more: {:.1} a second, {:.2} % of its time, the \
+             longest {} (in {} s, before the loads)",
+            SHORTEST.as_micros(),
             float(self.lengths.len() as u64) / self.within.as_secs_f64(),
             100.0 * share,
             short(u64::try_from(longest.as_nanos()).unwrap_or(u64::MAX)),
@@ -90,8 +109,8 @@ impl Seen {
     }
 }
 
-/// Reads the clock for a time. Returns the gaps between successive readings that count as interruptions,
-/// and the time.
+/// Reads the clock for a time. Returns the gaps between successive readings that count as
+/// interruptions, and the time.
 fn lengths(time: Duration) -> (Vec<Duration>, Duration) {
     let began = Instant::now();
     let (mut last, mut lengths) = (began, Vec::new());
@@ -114,10 +133,14 @@ mod tests {
     #[test]
     fn cores_are_observed_for_the_time() {
         let (time, plan) = (Duration::from_millis(30), Plan::new(Protocol::Tls13));
-        let seen = Seen::of(&[0], &[0], time, &plan).unwrap();
-        assert!(seen.within >= time, "{seen:?}");
-        assert!(seen.lengths.iter().all(|length| *length >= SHORTEST), "{seen:?}");
-        assert!(Seen::of(&[1023], &[], time, &plan).is_err(), "there is no such core");
+        // on a machine with one core, nothing is pinned
+        let Both { servers, clients } = Both::observe(&[], &[], time, &plan).unwrap();
+        for seen in [&servers, &clients] {
+            assert!(seen.within >= time, "{seen:?}");
+            assert!(seen.lengths.iter().all(|length| *length >= SHORTEST), "{seen:?}");
+        }
+        assert_eq!(servers.lengths, clients.lengths, "the same core");
+        assert!(Both::observe(&[1023], &[], time, &plan).is_err(), "there is no such core");
     }
 
     #[test]
@@ -125,8 +148,8 @@ mod tests {
         let ms = Duration::from_millis;
         let seen = Seen { lengths: vec![ms(1), ms(5)], within: ms(2000) };
         let words = seen.words();
-        assert!(words.contains("1.0 a second, 0.30 %"), "{words}");
-        assert!(words.contains("the longest 5.00 ms (in 2.0 s)"), "{words}");
+        assert!(words.contains("of 50 µs or more: 1.0 a second, 0.30 %"), "{words}");
+        assert!(words.contains("the longest 5.00 ms (in 2.0 s, before the loads)"), "{words}");
         assert!(seen.of_a_core().is_ok());
         let none = Seen { lengths: Vec::new(), within: ms(2000) };
         assert!(none.words().contains("no interruption"), "{}", none.words());

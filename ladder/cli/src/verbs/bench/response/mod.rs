@@ -1,10 +1,10 @@
 //! `tollgate bench response`: response times at shares of the capacity, predicted and measured.
 //!
 //! Three runs teach the prediction what it needs: a closed loop, which gives the capacity and the
-//! CPU time of a session; one with few connections, which shows the work of a turn of an event loop;
-//! and an open loop with few sessions at equal distances, which gives the times of sessions that do not
-//! wait for each other. Then the interruptions of the servers' cores are observed. All predictions are
-//! made before the loads are measured.
+//! CPU time of a session; one with few connections, which shows the work of a turn of an event
+//! loop; and an open loop with few sessions at equal distances, which gives the times of sessions
+//! that do not wait for each other. Then the interruptions of the servers' cores are observed. All
+//! predictions are made before the loads are measured.
 
 mod burst;
 mod interruptions;
@@ -34,12 +34,13 @@ use crate::progress::{self, Progress};
 use crate::run::Run;
 
 use burst::Backlog;
-use interruptions::Seen;
+use interruptions::Both;
 use model::{Basis, Model};
 use prediction::Prediction;
 
-/// The load of each core at which sessions at equal distances do not wait for each other. At lower loads,
-/// cores sleep longer than they do at those of a curve, and take longer to wake up.
+/// The load of a core at which sessions at equal distances do not wait for each other. At lower
+/// loads, a core sleeps longer than at those of a curve, and takes longer to wake up. Several
+/// workers share this load, since their sessions come at random.
 const IDLE_LOAD: f64 = 0.25;
 
 /// The connections for each worker with which a turn of an event loop serves one or two.
@@ -51,6 +52,8 @@ enum At {
     Capacity,
     /// In a closed loop with [`FEW`] connections for each worker.
     FewConnections,
+    /// In an open loop at [`IDLE_LOAD`].
+    Idle,
     /// This share of the capacity.
     Load(f64),
     /// The capacity again after the loads.
@@ -62,6 +65,7 @@ impl At {
         match self {
             Self::Capacity => "capacity".to_owned(),
             Self::FewConnections => "few connections".to_owned(),
+            Self::Idle => "idle".to_owned(),
             Self::Load(load) => format!("load {}", percent(load)),
             Self::CapacityAfter => "capacity after the loads".to_owned(),
         }
@@ -75,8 +79,8 @@ struct Curve {
     capacity_per_s: f64,
     /// The interruptions of the server's cores, in words.
     interruptions: String,
-    /// The capacity after the loads, if it moved by more than `--drift-max` or no run was valid: the
-    /// curve then has no points.
+    /// The capacity after the loads, if it moved by more than `--drift-max` or no run was valid:
+    /// the curve then has no points.
     moved: Option<Moved>,
     points: Vec<Point>,
     /// At the last load, if the arrivals have bursts.
@@ -84,8 +88,8 @@ struct Curve {
 }
 
 impl Curve {
-    /// Drops all figures if the capacity moved by more than this share: nobody knows which load they
-    /// belong to.
+    /// Drops all figures if the capacity moved by more than this share: nobody knows which load
+    /// they belong to.
     fn judge(&mut self, after_per_s: Option<f64>, drift_max: f64) {
         self.moved = Moved::judge(Some(self.capacity_per_s), after_per_s, drift_max);
         if self.moved.is_some() {
@@ -120,7 +124,7 @@ pub(super) fn run(
     let watch = Watch::of(options)?;
     let progress = Progress::new("bench");
     let plans = plan::plans(options)?;
-    let rows = options.keys().len() * plans.len() * (5 + asked.loads.len());
+    let rows = options.keys().len() * plans.len() * (4 + asked.loads.len());
     progress::plan(rows, plan::seconds(options));
     let (mut scenarios, mut curves) = (Vec::new(), Vec::new());
     'all: for key in options.keys() {
@@ -197,7 +201,8 @@ impl Series<'_> {
         };
         let workers = u32::try_from(plan::server_cores(self.options).len().max(1))?;
         let few = if model::has_loops(self.options) {
-            let few = Plan { connections: FEW * workers, ..all[0].clone() };
+            let connections = (FEW * workers).max(all[0].threads);
+            let few = Plan { connections, ..all[0].clone() };
             self.measured(&label, &vec![few; self.names.len()], At::FewConnections, run)?
         } else {
             Some(vec![Vec::new(); self.names.len()])
@@ -209,7 +214,7 @@ impl Series<'_> {
             ..plan.clone()
         };
         let idle: Vec<Plan> = capacity.iter().map(idle).collect();
-        let Some(idle) = self.measured(&label, &idle, At::Load(idle_load), run)? else {
+        let Some(idle) = self.measured(&label, &idle, At::Idle, run)? else {
             return Ok(None);
         };
         let seen = self.interruptions(&label, plan)?;
@@ -218,9 +223,8 @@ impl Series<'_> {
         }
         let batch_ns = batches::times(self.rig.key())?;
         let model = |((full, few), idle): ((&Vec<Outcome>, &Vec<Outcome>), &Vec<Outcome>)| {
-            let interruptions = seen.of_a_core()?;
-            let basis = Basis { full, few, idle, interruptions, batch_ns: &batch_ns };
-            Model::of(self.options, basis)
+            let basis = Basis { full, few, idle, interruptions: &seen, batch_ns: &batch_ns };
+            Model::of(self.options, &basis)
         };
         let models = full.iter().zip(&few).zip(&idle).map(model);
         let models = models.collect::<Result<Vec<_>, CliError>>()?;
@@ -246,7 +250,7 @@ impl Series<'_> {
                 points.push(Point { load, per_s, predicted, measured: Vec::new() });
             }
             let label = format!("{label}, {}", naming.by);
-            let interruptions = seen.words();
+            let interruptions = seen.servers.words();
             let moved = None;
             curves.push(Curve {
                 label,
@@ -291,12 +295,12 @@ impl Series<'_> {
         Ok(Some(curves))
     }
 
-    /// Observes the servers' cores for as long as a server is measured at one load.
-    fn interruptions(&self, label: &str, plan: &Plan) -> Result<Seen, CliError> {
+    /// Observes the cores for as long as a server is measured at one load.
+    fn interruptions(&self, label: &str, plan: &Plan) -> Result<Both, CliError> {
         progress::row(self.scenarios.len(), &format!("{label}, interruptions"));
         let time = f64::from(self.options.rounds) * self.options.seconds;
         let (servers, clients) = (plan::server_cores(self.options), &plan.cores);
-        Seen::of(&servers, clients, Duration::from_secs_f64(time), plan)
+        Both::observe(&servers, clients, Duration::from_secs_f64(time), plan)
     }
 
     /// Returns the records of a server's CPU time at capacity and idle: the basis of predictions.
@@ -334,7 +338,7 @@ impl Series<'_> {
         let rounds = Rounds { outcomes: outcomes.clone(), repeated, broken: None };
         let mut scenario = Scenario::apart(label, rounds, self.names, &self.context)?;
         match at {
-            At::Capacity => {}
+            At::Capacity | At::Idle => {}
             // they would have the subjects of those at capacity
             At::FewConnections | At::CapacityAfter => scenario.records.clear(),
             At::Load(load) => {

@@ -8,6 +8,7 @@ use tollgate_fleet::simulation::{
 use tollgate_load::{Arrivals, Latency, Outcome, Plan, Protocol, Times};
 use tollgate_record::{Estimate, Nanos};
 
+use super::interruptions::Both;
 use super::median as of_rounds;
 use crate::cells::float;
 use crate::error::CliError;
@@ -19,6 +20,9 @@ const PARTS: u32 = 200;
 
 /// Simulations of the idle run. Each one corrects the error of the last.
 const FITS: u32 = 8;
+
+/// Simulations of the idle run with interruptions.
+const IDLE_RUNS: u64 = 20;
 
 /// The arrival and the end of each session of a run, in nanoseconds.
 pub(super) type Sessions = Vec<(f64, f64)>;
@@ -55,6 +59,7 @@ struct Client {
 }
 
 /// The turns of a server's event loops.
+#[derive(Default)]
 struct Turns {
     /// The work of each in addition to that of the sessions, in nanoseconds.
     ns: f64,
@@ -84,14 +89,14 @@ struct Batches {
 pub(super) struct Basis<'a> {
     /// In a closed loop.
     pub(super) full: &'a [Outcome],
-    /// In a closed loop with so few connections that a turn of an event loop serves one or two; empty if
-    /// the server has no event loops.
+    /// In a closed loop with so few connections that a turn of an event loop serves one or two;
+    /// empty if the server has no event loops.
     pub(super) few: &'a [Outcome],
     /// In an open loop with few sessions.
     pub(super) idle: &'a [Outcome],
-    pub(super) interruptions: Interruptions,
-    /// The time of a batch of one private-key operation, of two, and so on, in nanoseconds. Empty if
-    /// the server's engine runs no batches.
+    pub(super) interruptions: &'a Both,
+    /// The time of a batch of one private-key operation, of two, and so on, in nanoseconds. Empty
+    /// if the server's engine runs no batches.
     pub(super) batch_ns: &'a [f64],
 }
 
@@ -105,13 +110,17 @@ impl Model {
     /// * a turn of an event loop has work of its own: what a session costs more with few connections,
     ///   divided by the turns that it has more;
     /// * a core that slept works longer: what an idle session costs beyond this, divided by the
-    ///   number of times that a core wakes up for it, server and client alike;
+    ///   number of times that a core wakes up for it. A client wakes up before each part of its work;
     /// * a client's other work is that at capacity, and what remains of the idle sessions' times passes
-    ///   in the network. It varies as these times do.
+    ///   in the network. It varies as these times do beyond interruptions.
     ///
     /// The last two are found by simulations of the idle run.
-    pub(super) fn of(options: &Options, basis: Basis<'_>) -> Result<Self, CliError> {
-        let none = || error!("bench response: a run has no times: run again, with more --seconds");
+    pub(super) fn of(options: &Options, basis: &Basis<'_>) -> Result<Self, CliError> {
+        let none = || {
+            error!(
+                "bench response: a run has no times or no CPU time: run again, with more --seconds"
+            )
+        };
         let (full, idle) = (basis.full, basis.idle);
         let (cpu_ns, idle_cpu_ns) = (cpu(full).ok_or_else(none)?, cpu(idle).ok_or_else(none)?);
         let first = idle.first().ok_or_else(none)?;
@@ -125,7 +134,8 @@ impl Model {
         let p50_ns = times.quantile_ns(0.5).map(float).ok_or_else(none)?;
         let stages = Stages::of(&first.plan, handshake, response);
         let batches = Batches::of(full, basis.batch_ns);
-        let turns = has_loops(options).then(|| Turns::of(full, basis.few, basis.batch_ns));
+        let turns = || Turns::of(full, basis.few, basis.batch_ns).unwrap_or_default();
+        let turns = has_loops(options).then(turns);
         let workers = u32::try_from(plan::server_cores(options).len().max(1))?;
         let discipline = match options.kind().stock() {
             Some(_) => Discipline::OneQueue,
@@ -142,26 +152,44 @@ impl Model {
             station: Station::new(workers, discipline)?,
             cpu_ns,
             stages,
-            turns: turns.flatten(),
+            turns,
             batches,
             outside: Outside::network(vec![0.0])?,
             core: Core::default(),
         };
         let (wake_ns, delay_ns) =
             model.fit(&mut client, &first.plan, idle_cpu_ns.point(), p50_ns)?;
+        let (of_servers, of_clients) =
+            (basis.interruptions.servers.of_a_core()?, basis.interruptions.clients.of_a_core()?);
+        model.core = Core::new(wake_ns, of_servers)?;
+        model.outside = client.outside(vec![delay_ns], of_clients.clone())?;
+        let mut simulated = model.idle_times(&first.plan)?;
         let delay = |part: u32| {
-            let time = times.quantile_ns((f64::from(part) + 0.5) / f64::from(PARTS))?;
-            Some((float(time) - p50_ns + delay_ns).max(0.0))
+            let q = (f64::from(part) + 0.5) / f64::from(PARTS);
+            let more_ns = float(times.quantile_ns(q)?) - quantile(&mut simulated, q);
+            Some((delay_ns + more_ns).max(0.0))
         };
         let delays_ns = (0..PARTS).map(delay).collect::<Option<Vec<_>>>().ok_or_else(none)?;
-        model.outside = client.outside(delays_ns, basis.interruptions.clone())?;
-        model.core = Core::new(wake_ns, basis.interruptions)?;
+        model.outside = client.outside(delays_ns, of_clients)?;
         Ok(model)
     }
 
-    /// Finds the time to wake up and the time in the network with which the simulated idle run has the
-    /// CPU time and the median response time of the measured one. If that needs no network, the rest of
-    /// the client's work is after the response, and is left out.
+    /// Returns the response times of simulated idle runs.
+    fn idle_times(&self, idle: &Plan) -> Result<Vec<f64>, CliError> {
+        let mut times = Vec::new();
+        for seed in 1..=IDLE_RUNS {
+            let run = self.run(idle, self.cpu_ns.point(), seed)?;
+            times.extend(run.sessions.iter().map(|(arrived, done)| done - arrived));
+        }
+        if times.is_empty() {
+            bail!("bench response: no session would arrive: give more --seconds");
+        }
+        Ok(times)
+    }
+
+    /// Finds the time to wake up and the time in the network with which the simulated idle run has
+    /// the CPU time and the median response time of the measured one. If that needs no network, the
+    /// rest of the client's work is after the response, and is left out.
     fn fit(
         &mut self,
         client: &mut Client,
@@ -186,8 +214,8 @@ impl Model {
         Ok((wake_ns, delay_ns))
     }
 
-    /// Simulates a run of the plan. Times are in nanoseconds since the run began. `seed` determines all
-    /// but the arrivals, which the plan's seed determines.
+    /// Simulates a run of the plan. Times are in nanoseconds since the run began. `seed` determines
+    /// all but the arrivals, which the plan's seed determines.
     pub(super) fn run(&self, plan: &Plan, cpu_ns: f64, seed: u64) -> Result<Simulated, CliError> {
         let Arrivals::Open { pattern, .. } = &plan.arrivals else {
             bail!("bench response: a closed loop has no rate of arrivals");
@@ -231,7 +259,8 @@ impl Model {
         };
         let stage = |(number, work_ns): (usize, f64)| {
             if self.batches.is_some() && number == self.stages.signs {
-                // the key exchange before the signature costs about as much as the messages after it
+                // the key exchange before the signature costs about as much as the messages after
+                // it
                 Stage { work_ns: work_ns / 2.0, after_ns: Some(work_ns / 2.0) }
             } else {
                 Stage { work_ns, after_ns: None }
@@ -273,8 +302,8 @@ impl Stages {
     }
 }
 
-/// Returns whether the server is the embedded one, which has a listening socket and an event loop for
-/// each worker.
+/// Returns whether the server is the embedded one, which has a listening socket and an event loop
+/// for each worker.
 pub(super) fn has_loops(options: &Options) -> bool {
     options.kind() == ServerKind::Openssl
 }
@@ -297,8 +326,8 @@ impl Client {
 }
 
 impl Turns {
-    /// Returns the turns of a server at capacity, from rounds there and with few connections; `None` if the
-    /// server does not count them.
+    /// Returns the turns of a server at capacity, from rounds there and with few connections;
+    /// `None` if the server does not count them.
     fn of(full: &[Outcome], few: &[Outcome], batch_ns: &[f64]) -> Option<Self> {
         let at = |rounds: &[Outcome]| {
             let operation_ns = Batches::of(rounds, batch_ns).map_or(0.0, |it| it.at_capacity_ns);
@@ -308,8 +337,8 @@ impl Turns {
         Some(Self::between(at(full)?, at(few)?))
     }
 
-    /// Returns the turns at capacity, from the turns of a session there and with few connections, and its CPU
-    /// time without the private-key operation, in nanoseconds.
+    /// Returns the turns at capacity, from the turns of a session there and with few connections,
+    /// and its CPU time without the private-key operation, in nanoseconds.
     fn between((at_capacity, full_ns): (f64, f64), (with_few, few_ns): (f64, f64)) -> Self {
         let more = with_few - at_capacity;
         let ns = if more > 0.0 { ((few_ns - full_ns) / more).max(0.0) } else { 0.0 };
@@ -328,26 +357,29 @@ impl Batches {
     }
 }
 
-/// Returns the time of an operation in batches of this mean size, in nanoseconds. A turn runs full batches,
-/// and one of the rest, which has any smaller size. Batches whose mean is below that of these sizes are all
-/// equal.
+/// Returns the time of an operation in batches of this mean size, in nanoseconds. There are two
+/// sizes or more. A turn runs full batches, and one of the rest, which has any smaller size. If the
+/// mean is below that of these sizes, the largest ones are missing.
 fn operation_ns(batch_ns: &[f64], mean: f64) -> f64 {
     let width = float(batch_ns.len() as u64);
+    let mean = mean.clamp(1.0, width);
+    // the time of batches of each size up to this one, divided by their operations
+    let up_to = |size: usize| {
+        let operations = (1..=size as u64).sum::<u64>();
+        batch_ns[..size].iter().sum::<f64>() / float(operations)
+    };
     let rest = width / 2.0;
     if mean > rest {
-        let mean = mean.min(width);
+        let (full_ns, smaller) = batch_ns.split_last().expect("a batch has sizes");
         // of all batches, those with a rest
         let share = (width - mean) / (width - rest);
-        let (full_ns, smaller) = batch_ns.split_last().expect("a batch has sizes");
-        let rest_ns = smaller.iter().sum::<f64>() / (width - 1.0);
-        return (share * rest_ns + (1.0 - share) * full_ns) / mean;
+        return (share * rest * up_to(smaller.len()) + (1.0 - share) * full_ns) / mean;
     }
-    let size = mean.max(1.0);
+    let largest = 2.0 * mean - 1.0;
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "1 to the width")]
-    let below = size.floor() as usize;
-    let above = below.min(batch_ns.len() - 1);
-    let (low, high) = (batch_ns[below - 1], batch_ns[above]);
-    (high - low).mul_add(size.fract(), low) / size
+    let below = largest.floor() as usize;
+    let (low, high) = (up_to(below), up_to((below + 1).min(batch_ns.len())));
+    (high - low).mul_add(largest.fract(), low)
 }
 
 #[cfg(test)]
@@ -390,11 +422,13 @@ mod tests {
     #[test]
     fn an_operation_at_capacity_costs_a_part_of_its_batch() {
         let of = |mean| operation_ns(&[100.0, 180.0, 200.0, 220.0], mean);
-        assert_eq!(of(1.0), 100.0);
-        assert_eq!(of(1.5), 140.0 / 1.5);
-        assert_eq!(of(2.0), 90.0);
+        assert_eq!([of(0.5), of(1.0)], [100.0; 2]);
+        // as many batches of one as of two
+        assert!((of(1.5) - 280.0 / 3.0).abs() < 1e-9);
+        // batches of one to three
+        assert!((of(2.0) - 80.0).abs() < 1e-9 && (of(2.0 + 1e-9) - 80.0).abs() < 1e-6);
         // two full batches, and one of one to three operations, which takes 160 on average
-        assert_eq!(of(10.0 / 3.0), (2.0 * 220.0 + 160.0) / 10.0);
+        assert!((of(10.0 / 3.0) - (2.0 * 220.0 + 160.0) / 10.0).abs() < 1e-9);
         assert_eq!([of(4.0), of(9.0)], [55.0; 2], "no batch is larger");
     }
 
@@ -436,8 +470,8 @@ mod tests {
         }
     }
 
-    /// At low loads an operation runs alone and each stage has its own turn, so a session takes longer
-    /// than at capacity.
+    /// At low loads an operation runs alone and each stage has its own turn, so a session takes
+    /// longer than at capacity.
     #[test]
     fn idle_sessions_take_operations_and_turns_alone() {
         let batches = Batches { times_ns: vec![400e3, 460e3], at_capacity_ns: 115e3 };
@@ -453,8 +487,9 @@ mod tests {
             ..Plan::new(Protocol::Tls13)
         };
         let run = model.run(&plan, 610e3, 1).unwrap();
-        // 610 us at capacity have 115 us for the operation, which takes 400 us alone, and 10 us for half
-        // a turn; alone a session has four turns, of which one accepts and one is after the response
+        // 610 us at capacity have 115 us for the operation, which takes 400 us alone, and 10 us for
+        // half a turn; alone a session has four turns, of which one accepts and one is after the
+        // response
         for (arrived, done) in &run.sessions {
             let expected = 40e3 + 485e3 + 400e3 + 2.0 * 20e3;
             assert!((done - arrived - expected).abs() < 1.0, "{arrived} {done}");

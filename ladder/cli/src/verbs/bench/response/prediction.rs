@@ -13,8 +13,8 @@ use crate::error::CliError;
 
 const QUANTILES: [f64; 3] = [0.5, 0.9, 0.99];
 
-/// The predicted figures of a load by number, in nanoseconds: the quantiles of the response time, and the
-/// CPU time of a session.
+/// The predicted figures of a load by number, in nanoseconds: the quantiles of the response time,
+/// and the CPU time of a session.
 pub(super) const FIGURES: [(&str, Quantity); 4] = [
     ("p50", word::TRANSACTION_NS[0]),
     ("p90", word::TRANSACTION_NS[1]),
@@ -85,8 +85,8 @@ impl Model {
         Ok([of(0)?, of(1)?, of(2)?, of(3)?])
     }
 
-    /// Simulates runs with this plan, an open loop, and takes figures of each; `None` if a run with the
-    /// plan's arrivals has none.
+    /// Simulates runs with this plan, an open loop, and takes figures of each; `None` if a run with
+    /// the plan's arrivals has none.
     pub(super) fn runs<const N: usize>(
         &self,
         plan: &Plan,

@@ -44,7 +44,8 @@ impl Page {
         counts(&page).ok_or_else(|| io::Error::new(ErrorKind::InvalidData, why))
     }
 
-    /// Returns the operations and batches so far; zeros, which no run has, if the page cannot be read.
+    /// Returns the operations and batches so far; zeros, which no run has, if the page cannot be
+    /// read.
     pub(super) fn operations(self) -> ServerCounts {
         let counts = self.read().unwrap_or_default();
         let alone = counts.signed.saturating_sub(counts.batched);

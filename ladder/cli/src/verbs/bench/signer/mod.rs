@@ -1,8 +1,9 @@
-//! `tollgate bench signer`: the rate of a signer with all connections busy, the time of a request that is
-//! alone, and the response times at shares of the rate.
+//! `tollgate bench signer`: the rate of a signer with all connections busy, the time of a request
+//! that is alone, and the response times at shares of the rate.
 //!
-//! Each round has a closed loop, a few batches of the same operation in this process, a closed loop with
-//! one request in flight, and the open loops. The ratio of the rates compares neighbours in time.
+//! Each round has a closed loop, a few batches of the same operation in this process, a closed loop
+//! with one request in flight, and the open loops. The ratio of the rates compares neighbours in
+//! time.
 
 mod cases;
 mod connection;
@@ -74,7 +75,8 @@ enum At {
 struct Row {
     at: At,
     outcomes: Vec<Outcome>,
-    /// The rounds of a closed loop whose CPU time is known, if the engine runs batches with the key.
+    /// The rounds of a closed loop whose CPU time is known, if the engine runs batches with the
+    /// key.
     closed: Vec<Closed>,
     /// For an open loop.
     predicted: Option<Predicted>,
@@ -95,7 +97,7 @@ pub(super) fn run(options: &Options) -> Result<ExitCode, CliError> {
     let rows = load.rounds(options, &plan, &cases)?;
     drop(progress);
     let Some(mut rows) = rows else { return run.end("") };
-    predict(&mut rows);
+    predict(&mut rows, plan.connections);
     let label = format!(
         "{}, {}, {} connections with {} in flight each",
         cases.key_name(),
@@ -262,8 +264,9 @@ impl Load {
     }
 }
 
-/// Predicts the open loops from the rounds of the closed loops.
-fn predict(rows: &mut [Row]) {
+/// Predicts the open loops from the rounds of the closed loops, the first of which had so many
+/// requests in flight.
+fn predict(rows: &mut [Row], in_flight: u32) {
     let [closed, alone, loads @ ..] = rows else { return };
     let response_ns = alone.quantile_ns(0.5).map(float);
     let Some((cpu_ns, response_ns)) =
@@ -272,7 +275,7 @@ fn predict(rows: &mut [Row]) {
         return;
     };
     let alone = Alone { cpu_ns: cpu_ns.point(), response_ns };
-    let Some(model) = Model::of(&closed.closed, &alone) else { return };
+    let Some(model) = Model::of(&closed.closed, in_flight, &alone) else { return };
     for row in loads {
         let per_s = row.median(Outcome::sessions_per_s);
         row.predicted = per_s.and_then(|per_s| Predicted::new(&model, per_s.point()));
@@ -302,8 +305,8 @@ impl Row {
         all.get(all.len() / 2).copied()
     }
 
-    /// Returns the operations of a second of the signer's CPU time in each round, divided by those of
-    /// this process in full batches.
+    /// Returns the operations of a second of the signer's CPU time in each round, divided by those
+    /// of this process in full batches.
     fn of_batches(&self) -> Vec<f64> {
         self.closed.iter().map(|round| round.full_ns() / round.cpu_ns).collect()
     }

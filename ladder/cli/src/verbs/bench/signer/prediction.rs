@@ -8,8 +8,12 @@ use tollgate_record::{Estimate, Quantity, Unit};
 use crate::cells::float;
 use crate::error::CliError;
 
-/// A signer that is busier than this number of cores has several workers. The model is one of a core.
+/// A signer that is busier than this number of cores has several workers. The model is one of a
+/// core.
 const CORES_MAX: f64 = 1.1;
+
+/// Batches are full if this many of them are in flight: one runs while the next one comes.
+const FULL: usize = 2;
 
 /// A round with all requests in flight.
 pub(super) struct Closed {
@@ -43,14 +47,16 @@ pub(super) struct Model {
 }
 
 impl Model {
-    /// Derives the model; `None` if the signer has more workers, or nothing is known. An operation that is
-    /// alone has a turn for itself, before which the signer slept; a full batch shares a turn. So the
-    /// difference between the two, without that of the batches, is the work of a turn, less its part of one
-    /// in a full batch.
-    pub(super) fn of(rounds: &[Closed], alone: &Alone) -> Option<Self> {
+    /// Derives the model; `None` if the signer has more workers, so few requests were in flight
+    /// that batches were not full, or nothing is known. An operation that is alone has a turn for
+    /// itself, before which the signer slept; a full batch shares a turn. So the difference between
+    /// the two, without that of the batches, is the work of a turn, less its part of one in a full
+    /// batch.
+    pub(super) fn of(rounds: &[Closed], in_flight: u32, alone: &Alone) -> Option<Self> {
         let over = |of: &dyn Fn(&Closed) -> f64| median(&rounds.iter().map(of).collect::<Vec<_>>());
         let width = rounds.first().map(|round| round.batch_ns.len()).filter(|width| *width > 0)?;
-        if over(&|round| 1e-9 * round.per_s * round.cpu_ns) > CORES_MAX {
+        let is_full = in_flight as usize >= FULL * width;
+        if !is_full || over(&|round| 1e-9 * round.per_s * round.cpu_ns) > CORES_MAX {
             return None;
         }
         let batch_ns = |size: usize| over(&|round| round.batch_ns[size]);
@@ -123,10 +129,11 @@ mod tests {
     #[test]
     fn other_work_and_turns_are_the_rest_of_the_cpu_time() {
         let rounds = [closed(16e3), closed(15e3), closed(16e3)];
-        let model = Model::of(&rounds, &ALONE).unwrap();
+        let model = Model::of(&rounds, 64, &ALONE).unwrap();
         assert!((model.turns.capacity_per_s() - 1e9 / 60e3).abs() < 1e-6);
         let calm = Predicted::new(&model, 1.0).unwrap();
-        // 50 us in a full batch, so 10 us of other work, 2 us of which are an eighth of a turn of 16 us
+        // 50 us in a full batch, so 10 us of other work, 2 us of which are an eighth of a turn of
+        // 16 us
         assert!((calm.cpu_ns() / 124e3 - 1.0).abs() < 1e-3, "{}", calm.cpu_ns());
         assert!((calm.quantile_ns(0.5) / 160e3 - 1.0).abs() < 1e-3);
         let busy = Predicted::new(&model, 14e3).unwrap();
@@ -135,14 +142,18 @@ mod tests {
         assert!(Predicted::new(&model, 17e3).is_none());
         // noise is no work of turns, and no time outside is below 0
         let less = Alone { cpu_ns: 90e3, response_ns: 90e3 };
-        let calm = Predicted::new(&Model::of(&rounds, &less).unwrap(), 1.0).unwrap();
+        let calm = Predicted::new(&Model::of(&rounds, 64, &less).unwrap(), 1.0).unwrap();
         assert!((calm.quantile_ns(0.5) / 110e3 - 1.0).abs() < 1e-3);
     }
 
     #[test]
     fn several_workers_and_keys_without_batches_have_no_prediction() {
-        assert!(Model::of(&[closed(30e3)], &ALONE).is_none());
-        assert!(Model::of(&[], &ALONE).is_none());
-        assert!(Model::of(&[Closed { batch_ns: Vec::new(), ..closed(1e3) }], &ALONE).is_none());
+        assert!(Model::of(&[closed(30e3)], 64, &ALONE).is_none());
+        assert!(Model::of(&[], 64, &ALONE).is_none());
+        let without = Closed { batch_ns: Vec::new(), ..closed(1e3) };
+        assert!(Model::of(&[without], 64, &ALONE).is_none());
+        // batches of eight
+        assert!(Model::of(&[closed(16e3)], 15, &ALONE).is_none());
+        assert!(Model::of(&[closed(16e3)], 16, &ALONE).is_some());
     }
 }
