@@ -87,25 +87,28 @@ impl Seen {
         Ok(Interruptions::seen(lengths, 1e9 * self.within.as_secs_f64())?)
     }
 
-    /// Describes them in a line without its end.
-    pub(super) fn words(&self) -> String {
-        let Some(longest) = self.lengths.iter().max() else {
-            return format!("no interruption of a server's core in {} s", self.seconds());
-        };
-        let share = self.lengths.iter().sum::<Duration>().div_duration_f64(self.within);
+    /// Describes the interruptions of the servers' cores before the loads and after them.
+    pub(super) fn words(&self, after: &Self) -> String {
         format!(
-            "interruptions of a server's core, of {} µs or more: {:.1} a second, {:.2} % of its time, the \
-             longest {} (in {} s, before the loads)",
+            "interruptions of a server's core, of {} µs or more: {} before the loads; {} after them",
             SHORTEST.as_micros(),
-            float(self.lengths.len() as u64) / self.within.as_secs_f64(),
-            100.0 * share,
-            short(u64::try_from(longest.as_nanos()).unwrap_or(u64::MAX)),
-            self.seconds()
+            self.told(),
+            after.told()
         )
     }
 
-    fn seconds(&self) -> String {
-        format!("{:.1}", self.within.as_secs_f64())
+    fn told(&self) -> String {
+        let seconds = format!("{:.1}", self.within.as_secs_f64());
+        let Some(longest) = self.lengths.iter().max() else {
+            return format!("none in {seconds} s");
+        };
+        let share = self.lengths.iter().sum::<Duration>().div_duration_f64(self.within);
+        format!(
+            "{:.1} a second and {:.2} % of its time, the longest {}, in {seconds} s",
+            float(self.lengths.len() as u64) / self.within.as_secs_f64(),
+            100.0 * share,
+            short(u64::try_from(longest.as_nanos()).unwrap_or(u64::MAX))
+        )
     }
 }
 
@@ -147,11 +150,10 @@ mod tests {
     fn interruptions_are_told_with_their_share_of_the_time() {
         let ms = Duration::from_millis;
         let seen = Seen { lengths: vec![ms(1), ms(5)], within: ms(2000) };
-        let words = seen.words();
-        assert!(words.contains("of 50 µs or more: 1.0 a second, 0.30 %"), "{words}");
-        assert!(words.contains("the longest 5.00 ms (in 2.0 s, before the loads)"), "{words}");
         assert!(seen.of_a_core().is_ok());
-        let none = Seen { lengths: Vec::new(), within: ms(2000) };
-        assert!(none.words().contains("no interruption"), "{}", none.words());
+        let none = Seen { lengths: Vec::new(), within: ms(2500) };
+        let expected = "interruptions of a server's core, of 50 µs or more: 1.0 a second and 0.30 % of its \
+            time, the longest 5.00 ms, in 2.0 s before the loads; none in 2.5 s after them";
+        assert_eq!(seen.words(&none), expected);
     }
 }

@@ -77,7 +77,7 @@ struct Curve {
     /// `rsa-2048 tls13, openssl`.
     label: String,
     capacity_per_s: f64,
-    /// The interruptions of the server's cores, in words.
+    /// The interruptions of the server's cores before and after the loads, in words.
     interruptions: String,
     /// The capacity after the loads, if it moved by more than `--drift-max` or no run was valid:
     /// the curve then has no points.
@@ -250,13 +250,11 @@ impl Series<'_> {
                 points.push(Point { load, per_s, predicted, measured: Vec::new() });
             }
             let label = format!("{label}, {}", naming.by);
-            let interruptions = seen.servers.words();
-            let moved = None;
             curves.push(Curve {
                 label,
                 capacity_per_s: capacity,
-                interruptions,
-                moved,
+                interruptions: String::new(),
+                moved: None,
                 points,
                 backlog,
             });
@@ -288,7 +286,9 @@ impl Series<'_> {
         if after.is_none() && interrupt::asked() {
             return Ok(None);
         }
+        let seen_after = self.interruptions(&label, plan)?;
         for (number, curve) in curves.iter_mut().enumerate() {
+            curve.interruptions = seen.servers.words(&seen_after.servers);
             let after = after.as_ref().and_then(|after| rate(&after[number]));
             curve.judge(after, self.options.load.drift_max);
         }
