@@ -21,12 +21,13 @@ const WORKERS_MAX: u32 = 1 << 16;
 /// use tollgate_record::Nanos;
 ///
 /// // A batch of one takes 10 ns, one of two 12 ns. Each signature has 1 ns of work on either side.
-/// let stage = Stage { work_ns: 1.0, after_ns: Some(1.0) }; let (batch_ns, outside) = (vec![10.0,
-/// 12.0], Outside::network(vec![0.0])?); let server = EventLoop::new(1, vec![stage], batch_ns, 0.0,
-/// outside, Core::default())?; // The first session is alone. The others come meanwhile; the second
-/// of them completes the batch. let run = server.run([0.0, 5.0, 6.0].map(Nanos::new), 1);
-/// assert_eq!(run.responses, [12.0, 23.0, 21.0]); assert_eq!(run.operations_per_batch(),
-/// Some(1.5));
+/// let stage = Stage { work_ns: 1.0, after_ns: Some(1.0) };
+/// let (batch_ns, outside) = (vec![10.0, 12.0], Outside::network(vec![0.0])?);
+/// let server = EventLoop::new(1, vec![stage], batch_ns, 0.0, outside, Core::default())?;
+/// // The first session is alone. The others come meanwhile; the second of them completes the batch.
+/// let run = server.run([0.0, 5.0, 6.0].map(Nanos::new), 1);
+/// assert_eq!(run.responses, [12.0, 23.0, 21.0]);
+/// assert_eq!(run.operations_per_batch(), Some(1.5));
 /// # Ok::<(), tollgate_fleet::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]

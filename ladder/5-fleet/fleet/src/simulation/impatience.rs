@@ -35,10 +35,11 @@ pub struct Clients {
 /// let service = ServiceTime::new(Estimate::exact(10.0)?, Estimate::exact(0.0)?)?;
 /// let clients =
 ///     Clients { patience_ns: vec![15.0], retries: 1, backoff_ns: 0.0, abandoned_work: 1.0 };
-/// let server = Impatience::new(Station::new(1, Discipline::OneQueue)?, &service, clients)?; // The
-/// second client gives up at 16 ns. Its first attempt is served until 20 ns all the same, and //
-/// its second until 30 ns. let [first, second] = server.run([0.0, 1.0].map(Nanos::new),
-/// 1).try_into().unwrap(); assert_eq!((first.response, first.attempts), (Some(10.0), 1));
+/// let server = Impatience::new(Station::new(1, Discipline::OneQueue)?, &service, clients)?;
+/// // The second client gives up at 16 ns. Its first attempt is served until 20 ns all the same, and
+/// // its second until 30 ns.
+/// let [first, second] = server.run([0.0, 1.0].map(Nanos::new), 1).try_into().unwrap();
+/// assert_eq!((first.response, first.attempts), (Some(10.0), 1));
 /// assert_eq!((second.response, second.attempts, second.wasted_ns), (Some(29.0), 2, 10.0));
 /// # Ok::<(), tollgate_fleet::Error>(())
 /// ```

@@ -46,7 +46,7 @@ impl Page {
 
     /// Returns the operations and batches so far; zeros, which no run has, if the page cannot be
     /// read.
-    pub(super) fn operations(self) -> ServerCounts {
+    pub(super) fn server_counts(self) -> ServerCounts {
         let counts = self.read().unwrap_or_default();
         let alone = counts.signed.saturating_sub(counts.batched);
         ServerCounts { operations: counts.signed, runs: counts.batches + alone, turns: 0 }

@@ -250,7 +250,7 @@ impl Load {
             server = server.with_cpu(move || processes_cpu(&[process]));
         }
         if let Some(page) = self.page {
-            server = server.with_referee(page.counter()).with_counts(move || page.operations());
+            server = server.with_referee(page.counter()).with_counts(move || page.server_counts());
         }
         let part = &mut |_, part| progress::part(part);
         // a request that is alone has the first connection
