@@ -78,6 +78,16 @@ impl Both {
         };
         Ok(Self { servers: of(&servers), clients: of(&clients) })
     }
+
+    /// Adds a later observation of the same cores.
+    pub(super) fn add(&mut self, later: Self) {
+        for (seen, later) in
+            [(&mut self.servers, later.servers), (&mut self.clients, later.clients)]
+        {
+            seen.lengths.extend(later.lengths);
+            seen.within += later.within;
+        }
+    }
 }
 
 impl Seen {
@@ -144,6 +154,19 @@ mod tests {
         }
         assert_eq!(servers.lengths, clients.lengths, "the same core");
         assert!(Both::observe(&[1023], &[], time, &plan).is_err(), "there is no such core");
+    }
+
+    #[test]
+    fn observations_are_added() {
+        let ms = Duration::from_millis;
+        let seen = |lengths: &[u64], within| Seen {
+            lengths: lengths.iter().copied().map(ms).collect(),
+            within: ms(within),
+        };
+        let mut both = Both { servers: seen(&[1], 100), clients: seen(&[], 100) };
+        both.add(Both { servers: seen(&[2, 3], 200), clients: seen(&[4], 200) });
+        let found = [both.servers, both.clients].map(|it| (it.lengths, it.within));
+        assert_eq!(found, [(vec![ms(1), ms(2), ms(3)], ms(300)), (vec![ms(4)], ms(300))]);
     }
 
     #[test]

@@ -199,6 +199,8 @@ impl Series<'_> {
         let at = |load: f64| -> Vec<Plan> {
             capacity.iter().map(|&own| open(plan, load * whole(own))).collect()
         };
+        // observed three times, since a machine's interruptions change within minutes
+        let mut seen = self.interruptions(&label, plan, 1.0 / 3.0)?;
         let workers = u32::try_from(plan::server_cores(self.options).len().max(1))?;
         let few = if model::has_loops(self.options) {
             let connections = (FEW * workers).max(all[0].threads);
@@ -208,6 +210,7 @@ impl Series<'_> {
             Some(vec![Vec::new(); self.names.len()])
         };
         let Some(few) = few else { return Ok(None) };
+        seen.add(self.interruptions(&label, plan, 1.0 / 3.0)?);
         let idle_load = IDLE_LOAD / f64::from(workers);
         let idle = |own: &f64| Plan {
             arrivals: Arrivals::open(Pattern::Constant { per_s: idle_load * own }),
@@ -217,7 +220,7 @@ impl Series<'_> {
         let Some(idle) = self.measured(&label, &idle, At::Idle, run)? else {
             return Ok(None);
         };
-        let seen = self.interruptions(&label, plan)?;
+        seen.add(self.interruptions(&label, plan, 1.0 / 3.0)?);
         if interrupt::asked() {
             return Ok(None);
         }
@@ -286,7 +289,7 @@ impl Series<'_> {
         if after.is_none() && interrupt::asked() {
             return Ok(None);
         }
-        let seen_after = self.interruptions(&label, plan)?;
+        let seen_after = self.interruptions(&label, plan, 1.0)?;
         for (number, curve) in curves.iter_mut().enumerate() {
             curve.interruptions = seen.servers.words(&seen_after.servers);
             let after = after.as_ref().and_then(|after| rate(&after[number]));
@@ -295,10 +298,10 @@ impl Series<'_> {
         Ok(Some(curves))
     }
 
-    /// Observes the cores for as long as a server is measured at one load.
-    fn interruptions(&self, label: &str, plan: &Plan) -> Result<Both, CliError> {
+    /// Observes the cores for this share of the time for which a server is measured at one load.
+    fn interruptions(&self, label: &str, plan: &Plan, share: f64) -> Result<Both, CliError> {
         progress::row(self.scenarios.len(), &format!("{label}, interruptions"));
-        let time = f64::from(self.options.rounds) * self.options.seconds;
+        let time = share * f64::from(self.options.rounds) * self.options.seconds;
         let (servers, clients) = (plan::server_cores(self.options), &plan.cores);
         Both::observe(&servers, clients, Duration::from_secs_f64(time), plan)
     }
