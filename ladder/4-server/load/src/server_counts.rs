@@ -1,4 +1,4 @@
-//! What a server counts itself.
+//! The counts that a server makes itself.
 
 /// The counts of a server so far; no number decreases.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! What a core does beside the work of sessions.
+//! A core that serves sessions, and the time that it needs for other things.
 
 use crate::Error;
 use crate::demand::as_f64;

@@ -133,7 +133,7 @@ struct Session {
     worker: usize,
 }
 
-/// What the workers share during a run.
+/// The state that the workers share during a run.
 struct State<'a> {
     server: &'a EventLoop,
     sessions: Vec<Session>,
@@ -164,10 +164,6 @@ struct Worker<'a> {
     accepts: bool,
 }
 
-fn time_of(bits: u64) -> f64 {
-    f64::from_bits(bits)
-}
-
 impl<'a> Worker<'a> {
     fn new(core: Serving<'a>) -> Self {
         let (arrived, ready, paused) = (BinaryHeap::new(), BinaryHeap::new(), VecDeque::new());
@@ -188,8 +184,8 @@ impl<'a> Worker<'a> {
 
     /// Returns the time of the next event; infinite if there is none.
     fn next_event(&self) -> f64 {
-        let arrived = self.arrived.peek().map(|Reverse((at, _))| time_of(*at));
-        let ready = self.ready.peek().map(|Reverse((at, ..))| time_of(*at));
+        let arrived = self.arrived.peek().map(|Reverse((at, _))| f64::from_bits(*at));
+        let ready = self.ready.peek().map(|Reverse((at, ..))| f64::from_bits(*at));
         arrived.into_iter().chain(ready).fold(f64::INFINITY, f64::min)
     }
 
@@ -212,7 +208,7 @@ impl<'a> Worker<'a> {
         self.core.work(state.server.turn_ns);
         let mut events = Vec::new();
         while let Some(Reverse((at, session, stage))) = self.ready.peek()
-            && time_of(*at) <= polled
+            && f64::from_bits(*at) <= polled
         {
             events.push((*session, *stage));
             self.ready.pop();
@@ -231,7 +227,7 @@ impl<'a> Worker<'a> {
     /// Returns the first connection that waits to be accepted and came until this time.
     fn arrived(&self, until: f64) -> Option<(f64, usize)> {
         let Reverse((at, session)) = self.arrived.peek()?;
-        Some((time_of(*at), *session)).filter(|(at, _)| *at <= until)
+        Some((f64::from_bits(*at), *session)).filter(|(at, _)| *at <= until)
     }
 
     /// Accepts the connections that have come until now.

@@ -74,8 +74,8 @@ impl Outside {
 pub(super) struct Clients<'a> {
     threads: Vec<Serving<'a>>,
     part_ns: f64,
-    /// What they have to do, in the order of time: the time as the bits of a positive number, whose
-    /// order is that of the numbers; the session; and the number of its stages that are done.
+    /// Their work in the order of time: the time as the bits of a positive number, whose order is
+    /// that of the numbers; the session; and the number of its stages that are done.
     tasks: BinaryHeap<Reverse<(u64, usize, usize)>>,
 }
 
@@ -93,18 +93,17 @@ impl Clients<'_> {
         self.tasks.push(Reverse((at.to_bits(), session, stages)));
     }
 
-    /// Returns the time of the next work.
-    pub(super) fn next(&self) -> Option<f64> {
-        self.tasks.peek().map(|Reverse((at, ..))| f64::from_bits(*at))
-    }
-
     /// Does the next work, if its time is not after this one.
     pub(super) fn work(&mut self, until: f64) -> Option<Done> {
-        self.next().filter(|at| *at <= until)?;
-        let Reverse((at, session, stages)) = self.tasks.pop()?;
+        let Reverse((at, session, stages)) = *self.tasks.peek()?;
+        let at = f64::from_bits(at);
+        if at > until {
+            return None;
+        }
+        self.tasks.pop();
         let count = self.threads.len();
         let thread = &mut self.threads[session % count];
-        thread.serve(f64::from_bits(at), self.part_ns);
+        thread.serve(at, self.part_ns);
         Some(Done { at: thread.free_at, session, stages })
     }
 }

@@ -48,6 +48,14 @@ struct Ready {
     stage: usize,
 }
 
+struct Session {
+    arrival: f64,
+    /// The time of the network before each stage.
+    delay: f64,
+    /// With one queue, it is chosen when the first stage begins.
+    core: Option<usize>,
+}
+
 impl Simulation {
     /// Creates a server. `work_ns` is the CPU time of each stage, in nanoseconds. A core that is
     /// idle when a stage becomes ready first wakes up.
@@ -92,14 +100,14 @@ impl Simulation {
             let delay = self.outside.delay(stages, &mut random);
             let arrival = arrival.get().max(0.0);
             clients.give(arrival, sessions.len(), 0);
-            sessions.push((arrival, delay, core));
+            sessions.push(Session { arrival, delay, core });
         }
         let mut run = Run { responses: vec![0.0; sessions.len()], ..Run::default() };
         let mut ready = BinaryHeap::<Reverse<Ready>>::new();
         loop {
             let first = ready.peek().map_or(f64::INFINITY, |Reverse(next)| f64::from_bits(next.at));
             if let Some(done) = clients.work(first) {
-                let (arrival, delay, _) = sessions[done.session];
+                let Session { arrival, delay, .. } = sessions[done.session];
                 if done.stages < stages {
                     let at = (done.at + delay).to_bits();
                     ready.push(Reverse(Ready { at, session: done.session, stage: done.stages }));
@@ -109,10 +117,8 @@ impl Simulation {
                 continue;
             }
             let Some(Reverse(Ready { at, session, stage })) = ready.pop() else { break };
-            let core = sessions[session]
-                .2
-                .unwrap_or_else(|| first_free(cores.iter().map(|core| core.free_at)));
-            sessions[session].2 = Some(core);
+            let free = || first_free(cores.iter().map(|core| core.free_at));
+            let core = *sessions[session].core.get_or_insert_with(free);
             cores[core].serve(f64::from_bits(at), self.work_ns[stage]);
             clients.give(cores[core].free_at, session, stage + 1);
         }

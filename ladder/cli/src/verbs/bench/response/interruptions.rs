@@ -28,12 +28,12 @@ pub(super) struct Seen {
 
 /// The interruptions of the servers' cores and of those of the clients.
 #[derive(Debug)]
-pub(super) struct Both {
+pub(super) struct Observed {
     pub(super) servers: Seen,
     pub(super) clients: Seen,
 }
 
-impl Both {
+impl Observed {
     /// Observes all cores at once for a time, so that each has something to do, as under load.
     /// Where a list is empty, the system chooses one. Ends early after Ctrl-C.
     pub(super) fn observe(
@@ -147,13 +147,13 @@ mod tests {
     fn cores_are_observed_for_the_time() {
         let (time, plan) = (Duration::from_millis(30), Plan::new(Protocol::Tls13));
         // on a machine with one core, nothing is pinned
-        let Both { servers, clients } = Both::observe(&[], &[], time, &plan).unwrap();
+        let Observed { servers, clients } = Observed::observe(&[], &[], time, &plan).unwrap();
         for seen in [&servers, &clients] {
             assert!(seen.within >= time, "{seen:?}");
             assert!(seen.lengths.iter().all(|length| *length >= SHORTEST), "{seen:?}");
         }
         assert_eq!(servers.lengths, clients.lengths, "the same core");
-        assert!(Both::observe(&[1023], &[], time, &plan).is_err(), "there is no such core");
+        assert!(Observed::observe(&[1023], &[], time, &plan).is_err(), "there is no such core");
     }
 
     #[test]
@@ -163,9 +163,9 @@ mod tests {
             lengths: lengths.iter().copied().map(ms).collect(),
             within: ms(within),
         };
-        let mut both = Both { servers: seen(&[1], 100), clients: seen(&[], 100) };
-        both.add(Both { servers: seen(&[2, 3], 200), clients: seen(&[4], 200) });
-        let found = [both.servers, both.clients].map(|it| (it.lengths, it.within));
+        let mut all = Observed { servers: seen(&[1], 100), clients: seen(&[], 100) };
+        all.add(Observed { servers: seen(&[2, 3], 200), clients: seen(&[4], 200) });
+        let found = [all.servers, all.clients].map(|it| (it.lengths, it.within));
         assert_eq!(found, [(vec![ms(1), ms(2), ms(3)], ms(300)), (vec![ms(4)], ms(300))]);
     }
 

@@ -34,7 +34,7 @@ use crate::progress::{self, Progress};
 use crate::run::Run;
 
 use burst::Backlog;
-use interruptions::Both;
+use interruptions::Observed;
 use model::{Basis, Model};
 use prediction::Prediction;
 
@@ -299,11 +299,11 @@ impl Series<'_> {
     }
 
     /// Observes the cores for this share of the time for which a server is measured at one load.
-    fn interruptions(&self, label: &str, plan: &Plan, share: f64) -> Result<Both, CliError> {
+    fn interruptions(&self, label: &str, plan: &Plan, share: f64) -> Result<Observed, CliError> {
         progress::row(self.scenarios.len(), &format!("{label}, interruptions"));
         let time = share * f64::from(self.options.rounds) * self.options.seconds;
         let (servers, clients) = (plan::server_cores(self.options), &plan.cores);
-        Both::observe(&servers, clients, Duration::from_secs_f64(time), plan)
+        Observed::observe(&servers, clients, Duration::from_secs_f64(time), plan)
     }
 
     /// Returns the records of a server's CPU time at capacity and idle: the basis of predictions.

@@ -8,7 +8,7 @@ use tollgate_fleet::simulation::{
 use tollgate_load::{Arrivals, Latency, Outcome, Plan, Protocol, Times};
 use tollgate_record::{Estimate, Nanos};
 
-use super::interruptions::Both;
+use super::interruptions::Observed;
 use super::median as of_rounds;
 use crate::cells::float;
 use crate::error::CliError;
@@ -94,7 +94,7 @@ pub(super) struct Basis<'a> {
     pub(super) few: &'a [Outcome],
     /// In an open loop with few sessions.
     pub(super) idle: &'a [Outcome],
-    pub(super) interruptions: &'a Both,
+    pub(super) interruptions: &'a Observed,
     /// The time of a batch of one private-key operation, of two, and so on, in nanoseconds. Empty
     /// if the server's engine runs no batches.
     pub(super) batch_ns: &'a [f64],
