@@ -115,6 +115,9 @@ pub(crate) type CoreSetErrorDebug =
 pub(crate) type CoreVsetError =
     unsafe extern "C" fn(*const OSSL_CORE_HANDLE, u32, *const c_char, *mut c_void);
 
+pub(crate) type CoreGetLibctx = unsafe extern "C" fn(*const OSSL_CORE_HANDLE) -> *mut c_void;
+pub(crate) type CoreMark = unsafe extern "C" fn(*const OSSL_CORE_HANDLE) -> c_int;
+
 /// The arguments after the stream are the buffer and its size; the result is the number of bytes
 /// before the NUL.
 pub(crate) type BioGets = unsafe extern "C" fn(*mut OSSL_CORE_BIO, *mut c_char, c_int) -> c_int;
@@ -198,9 +201,12 @@ impl<F> Id<F> {
 }
 
 pub(crate) const OSSL_FUNC_CORE_GET_PARAMS: Id<CoreGetParams> = Id::of(2);
+pub(crate) const OSSL_FUNC_CORE_GET_LIBCTX: Id<CoreGetLibctx> = Id::of(4);
 pub(crate) const OSSL_FUNC_CORE_NEW_ERROR: Id<CoreNewError> = Id::of(5);
 pub(crate) const OSSL_FUNC_CORE_SET_ERROR_DEBUG: Id<CoreSetErrorDebug> = Id::of(6);
 pub(crate) const OSSL_FUNC_CORE_VSET_ERROR: Id<CoreVsetError> = Id::of(7);
+pub(crate) const OSSL_FUNC_CORE_SET_ERROR_MARK: Id<CoreMark> = Id::of(8);
+pub(crate) const OSSL_FUNC_CORE_POP_ERROR_TO_MARK: Id<CoreMark> = Id::of(10);
 pub(crate) const OSSL_FUNC_BIO_GETS: Id<BioGets> = Id::of(49);
 
 pub(crate) const OSSL_FUNC_PROVIDER_TEARDOWN: Id<Free> = Id::of(1024);

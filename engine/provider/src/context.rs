@@ -4,7 +4,8 @@
 //! Every context and key came from `newctx`, `dupctx` or the key management of this provider.
 //! libcrypto uses a context from one thread at a time and frees it once.
 
-use core::ffi::{c_int, c_void};
+use core::ffi::{CStr, c_char, c_int, c_void};
+use core::ptr;
 use std::sync::Arc;
 
 use crate::abi::OSSL_PARAM;
@@ -61,9 +62,28 @@ pub(crate) unsafe fn key<K: KeyType>(provkey: *mut c_void) -> Result<Option<Arc<
 }
 
 pub(crate) unsafe extern "C" fn newctx<C: Context>(provctx: *mut c_void) -> *mut c_void {
+    // SAFETY: as the caller promised.
+    unsafe { newctx_for_query::<C>(provctx, ptr::null()) }
+}
+
+/// Creates a context for an operation with this property query, or NULL.
+///
+/// # Safety
+///
+/// As the module says; `query` ends with a NUL.
+pub(crate) unsafe fn newctx_for_query<C: Context>(
+    provctx: *mut c_void,
+    query: *const c_char,
+) -> *mut c_void {
     // SAFETY: libcrypto passes the pointer that `OSSL_provider_init` returned.
     let provider = unsafe { handle::shared::<Arc<Provider>>(provctx) };
-    handle::create(|| Some(C::new(Arc::clone(provider?))))
+    // SAFETY: the caller's text.
+    let query = (!query.is_null()).then(|| unsafe { CStr::from_ptr(query) });
+    handle::create(|| {
+        let provider = provider?;
+        provider.check_keymgmt_cache(provctx, query);
+        Some(C::new(Arc::clone(provider)))
+    })
 }
 
 pub(crate) unsafe extern "C" fn dupctx<C: Context>(ctx: *mut c_void) -> *mut c_void {

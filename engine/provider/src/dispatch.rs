@@ -238,12 +238,17 @@ unsafe extern "C" fn query_operation(
             DECODER.row(usize::from(!with_ecdsa))
         }
         OSSL_OP_KEYEXCH if with_x25519 => KEYEXCH.first(),
-        OSSL_OP_KEYMGMT => match (with_x25519, with_ecdsa) {
-            (true, true) => KEYMGMT.first(),
-            (true, false) => KEYMGMT_WITHOUT_EC.first(),
-            (false, true) => KEYMGMT.row(1),
-            (false, false) => KEYMGMT.row(2),
-        },
+        OSSL_OP_KEYMGMT => {
+            if let Some(provider) = provider {
+                catch((), || provider.fill_keymgmt_cache());
+            }
+            match (with_x25519, with_ecdsa) {
+                (true, true) => KEYMGMT.first(),
+                (true, false) => KEYMGMT_WITHOUT_EC.first(),
+                (false, true) => KEYMGMT.row(1),
+                (false, false) => KEYMGMT.row(2),
+            }
+        }
         OSSL_OP_SIGNATURE => SIGNATURE.row(usize::from(!with_ecdsa)),
         _ => ptr::null(),
     }

@@ -1,19 +1,17 @@
 //! Jobs of libcrypto: `ASYNC_start_job(3)`, `ASYNC_WAIT_CTX_new(3)`.
 //!
-//! The functions are looked up at run time in the library of a function that the core passed in. If
-//! this module were linked to libcrypto, a process with another version of libcrypto would load a
-//! second libcrypto. If a function is missing, as in a program that contains libcrypto statically,
-//! no job is ever found.
+//! The functions are looked up at run time: see [`crate::library`]. If one is missing, no job is ever
+//! found.
 
-use core::ffi::{CStr, c_char, c_int, c_void};
-use core::mem::transmute_copy;
-use core::ptr::{self, NonNull};
+use core::ffi::{c_int, c_void};
+use core::ptr;
 use std::sync::Arc;
 
 use rustix::io::Errno;
 
 use crate::boundary::catch;
 use crate::counters::Counters;
+use crate::library::Library;
 
 /// `ASYNC_JOB`.
 #[repr(C)]
@@ -227,72 +225,4 @@ unsafe extern "C" fn clean_up<T: OfJob>(
         let value = unsafe { Box::from_raw(value.cast::<T>()) };
         if value.is_of_this_process() { value.close() } else { value.close_in_child() }
     });
-}
-
-/// A loaded library.
-struct Library(NonNull<c_void>);
-
-/// `Dl_info` of dlfcn.h.
-#[repr(C)]
-struct DlInfo {
-    dli_fname: *const c_char,
-    dli_fbase: *mut c_void,
-    dli_sname: *const c_char,
-    dli_saddr: *mut c_void,
-}
-
-const RTLD_LAZY: c_int = 1;
-const RTLD_NOLOAD: c_int = 4;
-
-unsafe extern "C" {
-    fn dladdr(address: *const c_void, info: *mut DlInfo) -> c_int;
-    fn dlopen(file: *const c_char, mode: c_int) -> *mut c_void;
-    fn dlsym(library: *mut c_void, name: *const c_char) -> *mut c_void;
-    fn dlclose(library: *mut c_void) -> c_int;
-}
-
-impl Library {
-    fn of(function: *const ()) -> Option<Self> {
-        let (dli_fname, dli_fbase) = (ptr::null(), ptr::null_mut());
-        let mut info = DlInfo { dli_fname, dli_fbase, dli_sname: dli_fname, dli_saddr: dli_fbase };
-        // SAFETY: any address, and a structure to fill.
-        let found = unsafe { dladdr(function.cast(), &mut info) };
-        if found == 0 || info.dli_fname.is_null() {
-            return None;
-        }
-        // SAFETY: the name of a loaded library; RTLD_NOLOAD loads nothing.
-        let library = unsafe { dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD) };
-        NonNull::new(library).map(Self)
-    }
-
-    /// # Safety
-    ///
-    /// The library's function of this name has the type `F`, a function pointer.
-    unsafe fn find<F>(&self, name: &CStr) -> Option<F> {
-        const { assert!(size_of::<F>() == size_of::<*mut c_void>(), "F is a pointer") };
-        // SAFETY: a loaded library and a C string.
-        let address = unsafe { dlsym(self.0.as_ptr(), name.as_ptr()) };
-        // SAFETY: as the caller promised; the address is not NULL.
-        (!address.is_null()).then(|| unsafe { transmute_copy(&address) })
-    }
-}
-
-impl Drop for Library {
-    /// The library stays loaded: its functions call the provider.
-    fn drop(&mut self) {
-        // SAFETY: opened once, closed once.
-        unsafe { dlclose(self.0.as_ptr()) };
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Library;
-
-    /// Simulates a program that contains libcrypto statically: dlopen does not return the program
-    /// itself.
-    #[test]
-    fn of_refuses_a_function_of_the_program() {
-        assert!(Library::of(Library::of as *const ()).is_none());
-    }
 }

@@ -85,7 +85,11 @@ pub(crate) static EC: Table<[OSSL_DISPATCH; 14]> = dispatch! {
 unsafe extern "C" fn new<K: KeyType>(provctx: *mut c_void) -> *mut c_void {
     // SAFETY: libcrypto passes the pointer that `OSSL_provider_init` returned.
     let provider = unsafe { handle::shared::<Arc<Provider>>(provctx) };
-    handle::create(|| Some(KeySlot::<K> { provider: Arc::clone(provider?), key: None }))
+    handle::create(|| {
+        let provider = provider?;
+        provider.check_keymgmt_cache(provctx, None);
+        Some(KeySlot::<K> { provider: Arc::clone(provider), key: None })
+    })
 }
 
 unsafe extern "C" fn dup<K: KeyType>(keydata: *const c_void, selection: c_int) -> *mut c_void {

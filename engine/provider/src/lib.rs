@@ -141,6 +141,8 @@ mod jobs;
 mod key_exchange;
 mod key_slot;
 mod keymgmt;
+mod keymgmt_cache;
+mod library;
 mod message;
 mod metrics;
 mod p256_key;

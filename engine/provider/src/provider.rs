@@ -3,7 +3,7 @@
 #![forbid(unsafe_code)]
 
 use core::cell::RefCell;
-use core::ffi::c_int;
+use core::ffi::{CStr, c_int, c_void};
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 
@@ -16,6 +16,7 @@ use tollgate_rsa::Workspace;
 use crate::boundary::catch;
 use crate::counters::{Counters, Event};
 use crate::jobs::{Jobs, RunningJob};
+use crate::keymgmt_cache::KeymgmtCache;
 use crate::metrics::Metrics;
 use crate::process_state::ProcessStates;
 use crate::reason::Reason;
@@ -32,6 +33,8 @@ pub(crate) struct Provider {
     pub(crate) salt: SaltLength,
     core: Core,
     jobs: Option<Jobs>,
+    /// `None` in a program that contains libcrypto and does not export its functions.
+    keymgmt_cache: Option<KeymgmtCache>,
     pub(crate) limbs: LimbKernel,
     pub(crate) lanes: LaneKernel,
     pub(crate) x25519: Curve<X25519>,
@@ -62,8 +65,11 @@ impl Provider {
         let counters = Arc::new(Counters::default());
         let (curve, test) = (X25519::best(), X25519::passes_test);
         let x25519 = offered(settings.x25519, curve, curve != X25519::Portable, test);
+        let keymgmt_cache = core.keymgmt_cache();
         let (curve, test) = (P256::best(), P256::passes_test);
-        let p256 = offered(settings.ecdsa, curve, curve != P256::Portable, test);
+        // Programs could create no EC keys after a signature.
+        let is_safe = keymgmt_cache.is_some();
+        let p256 = offered(settings.ecdsa, curve, curve != P256::Portable && is_safe, test);
         Some(Arc::new_cyclic(|provider: &Weak<Self>| Self {
             metrics: settings
                 .metrics
@@ -73,6 +79,7 @@ impl Provider {
             settings,
             salt: SaltLength::of_release(core.setting(c"openssl-version").as_deref()),
             jobs: core.jobs(),
+            keymgmt_cache,
             core,
             limbs: workspace.limb_kernel(),
             lanes: workspace.lane_kernel(),
@@ -118,6 +125,21 @@ impl Provider {
     /// Returns the job of libcrypto that the caller runs in.
     pub(crate) fn running_job(&self) -> Option<RunningJob<'_>> {
         self.jobs.as_ref()?.running()
+    }
+
+    /// Lets libcrypto cache the key management that programs find, before it caches this provider's.
+    pub(crate) fn fill_keymgmt_cache(&self) {
+        if let Some(cache) = &self.keymgmt_cache {
+            cache.fill(|run| self.core.without_errors(run));
+        }
+    }
+
+    /// Repairs libcrypto's cache of key management if another thread has emptied it meanwhile.
+    /// `query` is the property query of an operation.
+    pub(crate) fn check_keymgmt_cache(&self, provctx: *const c_void, query: Option<&CStr>) {
+        if let Some(cache) = &self.keymgmt_cache {
+            cache.check(provctx, query, |run| self.core.without_errors(run));
+        }
     }
 
     /// Ends the provider's threads when libcrypto tears the provider down. Keys may outlive this

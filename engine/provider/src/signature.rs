@@ -5,7 +5,7 @@ use core::ffi::{c_char, c_int, c_uchar, c_void};
 
 use crate::abi::{OSSL_DISPATCH, OSSL_PARAM};
 use crate::context::{
-    dupctx, get_ctx_params, gettable_ctx_params, init, key, newctx, set_ctx_params,
+    dupctx, get_ctx_params, gettable_ctx_params, init, key, newctx_for_query, set_ctx_params,
     settable_ctx_params, transforms,
 };
 use crate::ecdsa::EcdsaContext;
@@ -68,14 +68,13 @@ transforms! {
     digest_sign<S: Signer> = S::digest_sign;
 }
 
-/// The property query is ignored: it selects a provider for digests, and this provider computes
-/// digests itself.
+/// The property query selects no digests: this provider computes them itself.
 unsafe extern "C" fn new<S: Signer>(
     provctx: *mut c_void,
-    _properties: *const c_char,
+    properties: *const c_char,
 ) -> *mut c_void {
     // SAFETY: as the caller promised.
-    unsafe { newctx::<S>(provctx) }
+    unsafe { newctx_for_query::<S>(provctx, properties) }
 }
 
 /// Verifies a digest, or the rest of a message.

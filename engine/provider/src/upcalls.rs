@@ -8,6 +8,7 @@ use std::ffi::CString;
 
 use crate::abi::*;
 use crate::jobs::Jobs;
+use crate::keymgmt_cache::KeymgmtCache;
 use crate::reason::Reason;
 
 /// The libcrypto that loaded the provider, through the functions that it passed in.
@@ -17,6 +18,9 @@ pub(crate) struct Core {
     new_error: Option<CoreNewError>,
     set_error_debug: Option<CoreSetErrorDebug>,
     vset_error: Option<CoreVsetError>,
+    set_error_mark: Option<CoreMark>,
+    pop_error_to_mark: Option<CoreMark>,
+    library_context: Option<CoreGetLibctx>,
     bio_gets: Option<BioGets>,
 }
 
@@ -56,6 +60,12 @@ impl Core {
             // SAFETY: as above.
             vset_error: unsafe { find(table, &OSSL_FUNC_CORE_VSET_ERROR) },
             // SAFETY: as above.
+            set_error_mark: unsafe { find(table, &OSSL_FUNC_CORE_SET_ERROR_MARK) },
+            // SAFETY: as above.
+            pop_error_to_mark: unsafe { find(table, &OSSL_FUNC_CORE_POP_ERROR_TO_MARK) },
+            // SAFETY: as above.
+            library_context: unsafe { find(table, &OSSL_FUNC_CORE_GET_LIBCTX) },
+            // SAFETY: as above.
             bio_gets: unsafe { find(table, &OSSL_FUNC_BIO_GETS) },
         }
     }
@@ -65,6 +75,28 @@ impl Core {
         let function = self.new_error? as *const ();
         // SAFETY: a function that the core passed in.
         unsafe { Jobs::of_library(function) }
+    }
+
+    /// Returns the cache of this library context, if the functions can be found.
+    pub(crate) fn keymgmt_cache(&self) -> Option<KeymgmtCache> {
+        let function = self.new_error? as *const ();
+        // SAFETY: the core's function, with the core's handle.
+        let context = unsafe { (self.library_context?)(self.handle) };
+        // SAFETY: a function that the core passed in, and its context.
+        unsafe { KeymgmtCache::of_library(function, context) }
+    }
+
+    /// Calls `run`, and then removes the errors that it has added to the thread's queue.
+    pub(crate) fn without_errors(&self, run: &mut dyn FnMut()) {
+        let (Some(set_mark), Some(pop_to_mark)) = (self.set_error_mark, self.pop_error_to_mark)
+        else {
+            return run();
+        };
+        // SAFETY: the core's function, with the core's handle.
+        unsafe { set_mark(self.handle) };
+        run();
+        // SAFETY: as above.
+        unsafe { pop_to_mark(self.handle) };
     }
 
     /// Returns the value of a key in the provider's section of the configuration.

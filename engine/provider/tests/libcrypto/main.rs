@@ -11,6 +11,7 @@ mod decryption;
 mod evp_test;
 mod fork;
 mod generation;
+mod key_creation;
 mod keys;
 mod parameters;
 mod signatures;

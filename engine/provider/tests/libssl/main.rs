@@ -100,16 +100,23 @@ impl Server {
     /// Performs a handshake with this client. Returns what `ask` returns for the client's end.
     fn connect<T>(
         &self,
-        mut client: SslContextBuilder,
+        client: SslContextBuilder,
         version: SslVersion,
         ask: impl FnOnce(&SslRef) -> T,
     ) -> T {
+        self.connect_built(&self.build(client, version), ask)
+    }
+
+    /// Builds a client that checks the server's certificate.
+    fn build(&self, mut client: SslContextBuilder, version: SslVersion) -> SslContext {
         client.set_ca_file(self.folder.path("cert.pem")).unwrap();
         client.set_verify(SslVerifyMode::PEER);
         client.set_min_proto_version(Some(version)).unwrap();
         client.set_max_proto_version(Some(version)).unwrap();
-        let client = client.build();
+        client.build()
+    }
 
+    fn connect_built<T>(&self, client: &SslContext, ask: impl FnOnce(&SslRef) -> T) -> T {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let bounded = |stream: TcpStream| {
@@ -119,7 +126,7 @@ impl Server {
         thread::scope(|scope| {
             let server = scope.spawn(|| self.serve(&bounded(listener.accept().unwrap().0)));
             let stream = bounded(TcpStream::connect(address).unwrap());
-            let mut ssl = Ssl::new(&client).unwrap();
+            let mut ssl = Ssl::new(client).unwrap();
             ssl.param_mut().set_host("localhost").unwrap();
             let mut stream = SslStream::new(ssl, stream).unwrap();
             stream.connect().unwrap();
@@ -281,6 +288,56 @@ fn handshakes_with_another_curve_are_openssl_s() {
         }
     }
     assert_eq!(ecdsa(&server.host), [0, 0]);
+}
+
+/// Clients in the library context of the server, one for each group.
+fn clients(server: &Server, query: &CStr) -> [(SslContext, Id); 3] {
+    [("X25519", Id::X25519), ("P-256", Id::EC), ("P-384", Id::EC)].map(|(group, id)| {
+        // SAFETY: no arguments.
+        let mut client = tls_context(&server.host, query, unsafe { TLS_client_method() });
+        client.set_groups_list(group).unwrap();
+        (server.build(client, SslVersion::TLS1_3), id)
+    })
+}
+
+/// Performs a handshake with each client.
+fn exchange(server: &Server, clients: [(SslContext, Id); 3]) {
+    for (client, id) in clients {
+        let share = server.connect_built(&client, |ssl| ssl.peer_tmp_key().unwrap().id());
+        assert_eq!(share, id);
+    }
+}
+
+/// A server that reads its configuration again signs before it creates its new TLS context.
+#[test]
+fn groups_exist_after_a_signature() {
+    for query in [c"", c"provider!=fips"] {
+        let host = Host::configured("ecdsa = on\nx25519 = on");
+        let key = host.key(&host::pem("ec-p256.pem"));
+        host.sign(&key, query, c"SHA256", &[], b"a message").unwrap();
+        let server = Server::with_host(host, query, "ec-p256.pem", |context| {
+            context.set_groups_list("P-256:P-384:P-521:X25519").unwrap();
+        });
+        exchange(&server, clients(&server, query));
+        assert_eq!(ecdsa(&server.host)[0], 4, "{query:?}");
+    }
+}
+
+/// Loading a provider empties libcrypto's cache of methods, and adds its decoders of certificates.
+#[test]
+fn handshakes_succeed_after_another_provider_is_loaded() {
+    for key in ["ec-p256.pem", "rsa-2048.pem"] {
+        let host = Host::configured("ecdsa = on\nx25519 = on");
+        let server = Server::with_host(host, c"", key, |_| {});
+        // A new TLS context fetches the key management of all groups. These are older.
+        let [before, after] = [(); 2].map(|()| clients(&server, c""));
+        exchange(&server, before);
+        // SAFETY: a context and a text.
+        let base =
+            unsafe { host::libcrypto::OSSL_PROVIDER_load(server.host.context, c"base".as_ptr()) };
+        assert!(!base.is_null(), "{}", errors());
+        exchange(&server, after);
+    }
 }
 
 /// With client certificates, the client signs with the provider, and OpenSSL's own verifies: public
