@@ -21,15 +21,7 @@ pub fn encode(numbers: &[u8; NUMBERS_BYTES]) -> Vec<u8> {
 /// Returns r and s, of 32 bytes each. Accepts DER alone, as OpenSSL does, and no longer numbers.
 #[must_use]
 pub fn decode(der: &[u8]) -> Option<[u8; NUMBERS_BYTES]> {
-    let read = || -> der::Result<_> {
-        let mut reader = SliceReader::new(der)?;
-        let numbers = reader.sequence(|reader| -> der::Result<_> {
-            Ok((UintRef::decode(reader)?, UintRef::decode(reader)?))
-        })?;
-        reader.finish()?;
-        Ok(numbers)
-    };
-    let (r, s) = read().ok()?;
+    let (r, s) = numbers(der).ok()?;
     let mut bytes = [0; NUMBERS_BYTES];
     for (number, half) in [r, s].iter().zip(bytes.chunks_mut(NUMBERS_BYTES / 2)) {
         let number = number.as_bytes();
@@ -37,4 +29,19 @@ pub fn decode(der: &[u8]) -> Option<[u8; NUMBERS_BYTES]> {
         half[at..].copy_from_slice(number);
     }
     Some(bytes)
+}
+
+/// Returns whether these bytes are DER of two numbers, which may be too large for a signature.
+#[must_use]
+pub fn is_encoding(der: &[u8]) -> bool {
+    numbers(der).is_ok()
+}
+
+fn numbers(der: &[u8]) -> der::Result<(UintRef<'_>, UintRef<'_>)> {
+    let mut reader = SliceReader::new(der)?;
+    let numbers = reader.sequence(|reader| -> der::Result<_> {
+        Ok((UintRef::decode(reader)?, UintRef::decode(reader)?))
+    })?;
+    reader.finish()?;
+    Ok(numbers)
 }

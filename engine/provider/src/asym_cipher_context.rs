@@ -199,12 +199,8 @@ impl AsymCipherContext {
         if output.is_query_for(needed)? {
             return Ok(());
         }
-        // A shorter ciphertext is a number with leading zeros.
+        // A shorter ciphertext is a number with leading zeros, and an empty one is zero.
         let zeros = size.checked_sub(ciphertext.len()).ok_or(Reason::CiphertextLength)?;
-        // For TLS an empty ciphertext must look like any other invalid one.
-        if ciphertext.is_empty() && self.padding != Padding::Tls {
-            return Err(Reason::CiphertextLength);
-        }
         let mut padded = [0; MODULUS_BYTES_MAX];
         padded[zeros..size].copy_from_slice(ciphertext);
         if let Some(ski) = key.remote() {

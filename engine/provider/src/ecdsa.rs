@@ -78,7 +78,7 @@ impl Context for EcdsaContext {
 
     fn set(&mut self, params: Params<'_>) -> Result<(), Reason> {
         if let Some(param) = params.find(OSSL_PKEY_PARAM_DIGEST) {
-            self.message.set_md(param)?;
+            self.message.set_md(Self::hash_function(param.text().ok_or(Reason::Parameter)?)?)?;
             self.digest_len = None;
         }
         if let Some(param) = params.find(OSSL_SIGNATURE_PARAM_DIGEST_SIZE) {
@@ -118,6 +118,13 @@ impl Signer for EcdsaContext {
         &mut self.message
     }
 
+    fn hash_function(name: &str) -> Result<Hash, Reason> {
+        // OpenSSL signs with these in RSA alone.
+        let is_for_rsa = |hash: &Hash| matches!(hash, Hash::Md4 | Hash::Mdc2);
+        let named = hashing::from_name(name).filter(|hash| !is_for_rsa(hash));
+        named.ok_or(Reason::DigestUnsupported)
+    }
+
     fn size(&self) -> Result<usize, Reason> {
         self.key().map(|_| SIGNATURE_BYTES_MAX)
     }
@@ -150,6 +157,9 @@ impl Signer for EcdsaContext {
     fn verify(&self, signature: &[u8], digest: &[u8]) -> Result<(), Reason> {
         let key = self.key()?;
         self.check_length(digest)?;
+        if !ecdsa_der::is_encoding(signature) {
+            return Err(Reason::SignatureEncoding);
+        }
         if !self.is_valid(key, signature, digest)? {
             return Err(Reason::SignatureInvalid);
         }
@@ -177,6 +187,8 @@ impl EcdsaContext {
 
     fn is_valid(&self, key: &P256Key, signature: &[u8], digest: &[u8]) -> Result<bool, Reason> {
         let curve = self.provider.p256()?;
+        // As OpenSSL, which reads an empty digest as zero. `P256::verify` refuses it.
+        let digest = if digest.is_empty() { &[0] } else { digest };
         Ok(decode(signature).is_some_and(|it| curve.verify(&key.public, digest, &it)))
     }
 

@@ -3,8 +3,6 @@
 
 use tollgate_rsa::{Digest, Hash, Hasher};
 
-use crate::hashing;
-use crate::params::Param;
 use crate::reason::Reason;
 
 /// A hash function, if one is set, and the part of a message that has been hashed.
@@ -33,19 +31,14 @@ impl Message {
         Self { md, state: State::None }
     }
 
-    /// Starts a message. If the call names no hash function, the last hash function is used.
-    pub(crate) fn begin(&mut self, name: Option<&str>) -> Result<(), Reason> {
-        if let Some(name) = name.filter(|name| !name.is_empty()) {
-            self.md = Some(hashing::from_name(name).ok_or(Reason::DigestUnsupported)?);
-        }
+    /// Starts a message with this hash function, or with the last one.
+    pub(crate) fn begin(&mut self, md: Option<Hash>) {
+        self.md = md.or(self.md);
         self.state = State::Empty;
-        Ok(())
     }
 
-    /// Sets the hash function by its name. A running digest operation keeps its hash function.
-    pub(crate) fn set_md(&mut self, name: Param<'_>) -> Result<(), Reason> {
-        let name = name.text().ok_or(Reason::Parameter)?;
-        let md = hashing::from_name(name).ok_or(Reason::DigestUnsupported)?;
+    /// Sets the hash function. A running digest operation keeps its hash function.
+    pub(crate) fn set_md(&mut self, md: Hash) -> Result<(), Reason> {
         if self.is_running() && self.md != Some(md) {
             return Err(Reason::DigestLocked);
         }

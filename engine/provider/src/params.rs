@@ -6,6 +6,7 @@
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use core::ptr;
 use core::slice;
+use std::ffi::CString;
 
 use zeroize::Zeroizing;
 
@@ -176,6 +177,16 @@ impl<'a> Answers<'a> {
         Ok(())
     }
 
+    /// Writes a number, as decimal text if a text is requested.
+    pub(crate) fn integer_or_text(&mut self, key: &CStr, value: i64) -> Result<(), Reason> {
+        let is_text = |param: &mut OSSL_PARAM| param.data_type == OSSL_PARAM_UTF8_STRING;
+        if !self.find(key).is_some_and(is_text) {
+            return self.integer(key, value);
+        }
+        let text = CString::new(value.to_string()).map_err(|_| Reason::Panic)?;
+        self.copied_text(key, &text)
+    }
+
     /// Writes a big-endian number of any length if the key is requested.
     pub(crate) fn number(&mut self, key: &CStr, big_endian: &[u8]) -> Result<(), Reason> {
         let Some(param) = self.find(key) else {
@@ -201,6 +212,18 @@ impl<'a> Answers<'a> {
 
     /// Writes a literal text if the key is requested.
     pub(crate) fn text(&mut self, key: &CStr, text: &'static CStr) -> Result<(), Reason> {
+        match self.find(key) {
+            Some(param) if param.data_type == OSSL_PARAM_UTF8_PTR && !param.data.is_null() => {
+                param.return_size = text.to_bytes().len();
+                // SAFETY: data of this type is a variable for a pointer to a text.
+                unsafe { param.data.cast::<*const c_char>().write(text.as_ptr()) };
+                Ok(())
+            }
+            _ => self.copied_text(key, text),
+        }
+    }
+
+    fn copied_text(&mut self, key: &CStr, text: &CStr) -> Result<(), Reason> {
         let Some(param) = self.find(key) else {
             return Ok(());
         };
@@ -208,10 +231,6 @@ impl<'a> Answers<'a> {
         param.return_size = len;
         match param.data_type {
             _ if param.data.is_null() => {}
-            OSSL_PARAM_UTF8_PTR => {
-                // SAFETY: data of this type is a variable for a pointer to a text.
-                unsafe { param.data.cast::<*const c_char>().write(text.as_ptr()) };
-            }
             OSSL_PARAM_UTF8_STRING if param.data_size > len => {
                 store(param, text.to_bytes_with_nul());
             }

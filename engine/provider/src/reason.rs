@@ -24,8 +24,7 @@ macro_rules! reasons {
 
 reasons! {
     BufferSmall = 1, c"the output buffer is too small: ask for the length with no buffer first";
-    CiphertextLength = 2, c"the ciphertext is empty, or longer than the modulus: \
-        is it for another key?";
+    CiphertextLength = 2, c"the ciphertext is longer than the modulus: is it for another key?";
     DigestLength = 3, c"the length of the digest does not match its hash function";
     DigestLocked = 4, c"a running digest operation keeps its digest: set it at init";
     DigestMissing = 5, c"no digest was set: name one at init";
@@ -70,6 +69,7 @@ reasons! {
     SelfTestX25519 = 44, c"the known-answer test of X25519 failed: \
         test this machine's memory and processor";
     Setting = 28, c"a setting has a value that is not allowed";
+    SignatureEncoding = 48, c"the signature is not DER of two positive numbers";
     SignatureInvalid = 24, c"the signature is not valid";
     TlsVersion = 25, c"TLS padding requires the client's version: set tls-client-version";
     X25519Group = 36, c"the group of an X25519 key must be x25519";

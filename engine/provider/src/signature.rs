@@ -12,6 +12,7 @@ use crate::ecdsa::EcdsaContext;
 use crate::handle::{self, Output};
 use crate::params::Params;
 use crate::provider::entry;
+use crate::reason::Reason;
 use crate::signature_context::RsaSignatureContext;
 use crate::signer::Signer;
 use crate::table::{Table, dispatch};
@@ -91,7 +92,7 @@ unsafe extern "C" fn verify<S: Signer, const IS_DIGEST: bool>(
     let sig = unsafe { handle::bytes(sig, siglen) };
     // SAFETY: the caller's input.
     let tbs = unsafe { handle::bytes(tbs, tbslen) };
-    entry(ctx, |ctx| if IS_DIGEST { ctx.verify(sig, tbs) } else { ctx.digest_verify(sig, tbs) })
+    verdict(ctx, |ctx| if IS_DIGEST { ctx.verify(sig, tbs) } else { ctx.digest_verify(sig, tbs) })
 }
 
 unsafe extern "C" fn digest_init<S: Signer, const PRIVATE: bool>(
@@ -121,9 +122,22 @@ unsafe extern "C" fn input<S: Signer, const IS_SIGNATURE: bool>(
     let ctx = unsafe { handle::exclusive::<S>(ctx) };
     // SAFETY: the caller's input.
     let data = unsafe { handle::bytes(data, datalen) };
-    entry(ctx, |ctx| {
+    verdict(ctx, |ctx| {
         if IS_SIGNATURE { ctx.digest_verify_final(data) } else { ctx.message().update(data) }
     })
+}
+
+/// Runs the body of an entry point. Returns 1 on success, -1 for a signature that is not an encoding
+/// of one, as OpenSSL does, and 0 on other failures.
+fn verdict<S: Signer>(
+    ctx: Option<&mut S>,
+    body: impl FnOnce(&mut S) -> Result<(), Reason>,
+) -> c_int {
+    let mut is_encoding = true;
+    let result = entry(ctx, |ctx| {
+        body(ctx).inspect_err(|reason| is_encoding = *reason != Reason::SignatureEncoding)
+    });
+    if is_encoding { result } else { -1 }
 }
 
 unsafe extern "C" fn digest_sign_final<S: Signer>(

@@ -12,6 +12,7 @@ use zeroize::Zeroizing;
 
 use crate::counters::Event;
 use crate::handle::Output;
+use crate::hashing;
 use crate::message::Message;
 use crate::provider::Provider;
 use crate::reason::Reason;
@@ -41,6 +42,10 @@ impl AsRef<Provider> for RsaSignatureContext {
 impl Signer for RsaSignatureContext {
     fn message(&mut self) -> &mut Message {
         &mut self.message
+    }
+
+    fn hash_function(name: &str) -> Result<Hash, Reason> {
+        hashing::from_name(name).ok_or(Reason::DigestUnsupported)
     }
 
     fn size(&self) -> Result<usize, Reason> {
@@ -116,7 +121,8 @@ impl RsaSignatureContext {
                         || pkcs1v15::matches_raw(em, &[MDC2_DIGEST_INFO, digest].concat());
                     pkcs1v15::matches(em, md, digest) || md == Hash::Mdc2 && is_mdc2()
                 }
-                None => pkcs1v15::matches_raw(em, digest),
+                // OpenSSL signs an empty content, and does not verify it.
+                None => !digest.is_empty() && pkcs1v15::matches_raw(em, digest),
             },
             Padding::Pss => {
                 let (hash, mgf1) = self.pss_hashes()?;
@@ -171,10 +177,9 @@ impl RsaSignatureContext {
         let digest;
         let content = match (self.padding, self.message.md()) {
             (Padding::Raw, None) => Some(em),
-            (Padding::X931, md) => {
-                digest = x931::decode(em, &key.public().modulus(), self.x931_id()?);
-                let has_length = |content: &&[u8]| md.is_none_or(|md| content.len() == md.len());
-                digest.as_deref().filter(has_length)
+            (Padding::X931, Some(md)) => {
+                digest = x931::decode(em, &key.public().modulus(), x931::hash_id(md)?);
+                digest.as_deref().filter(|content| content.len() == md.len())
             }
             (Padding::Pkcs1, None) => decode(em),
             (Padding::Pkcs1, Some(md)) => decode(em).and_then(|info| digest_in(info, md)),
@@ -220,10 +225,9 @@ impl RsaSignatureContext {
         }
     }
 
-    /// Returns the byte that names the hash function in X9.31, or `None` if no hash function is
-    /// set.
-    fn x931_id(&self) -> Result<Option<u8>, Reason> {
-        self.message.md().map(x931::hash_id).transpose()
+    /// Returns the byte that names the hash function in X9.31.
+    fn x931_id(&self) -> Result<u8, Reason> {
+        x931::hash_id(self.message.md().ok_or(Reason::DigestMissing)?)
     }
 
     fn pss_hashes(&self) -> Result<(Hash, Hash), Reason> {

@@ -64,12 +64,12 @@ impl SaltLength {
     }
 
     /// Reads a salt length: the number or name of a rule, or a number of bytes. The number may also
-    /// be given as text.
+    /// be given as text; OpenSSL reads its leading digits, so another text is 0.
     pub(crate) fn from_param(param: Param<'_>) -> Result<Self, Reason> {
         if let Ok(Some(rule)) = param.choice(SALT_RULES) {
             return Ok(rule);
         }
-        let number: Option<i64> = param.text().map_or(param.integer(), |text| text.parse().ok());
+        let number = param.text().map(leading_number).or(param.integer());
         let number = number.ok_or(Reason::SaltLength)?;
         let rule = SALT_RULES.iter().find(|(_, known, _)| *known == number);
         let length = || usize::try_from(number).map(Self::Exactly).map_err(|_| Reason::SaltLength);
@@ -79,7 +79,9 @@ impl SaltLength {
     /// Writes the length as [`Self::from_param`] reads it.
     pub(crate) fn answer(self, key: &CStr, answers: &mut Answers<'_>) -> Result<(), Reason> {
         match self {
-            Self::Exactly(len) => answers.integer(key, i64::try_from(len).unwrap_or(i64::MAX)),
+            Self::Exactly(len) => {
+                answers.integer_or_text(key, i64::try_from(len).unwrap_or(i64::MAX))
+            }
             rule => answers.choice(key, &rule, SALT_RULES),
         }
     }
@@ -106,6 +108,14 @@ impl SaltLength {
             Self::Max => Salt::Max,
         }
     }
+}
+
+/// Returns the number at the beginning of a text, and 0 if there is none, as `atoi` does.
+fn leading_number(text: &str) -> i64 {
+    let text = text.trim_start_matches([' ', '\t']);
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+    let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
+    text[..text.len() - digits.len() + end].parse().unwrap_or(0)
 }
 
 /// Returns the content of `00 01 FF..FF 00 content`. Variable time: a signature is public.
@@ -161,6 +171,22 @@ mod tests {
             (None, SaltLength::AutoDigestMax),
         ] {
             assert_eq!(SaltLength::of_release(version), expected, "{version:?}");
+        }
+    }
+
+    #[test]
+    fn texts_are_read_as_atoi_does() {
+        for (text, expected) in [
+            ("32", 32),
+            (" +32", 32),
+            ("-1", -1),
+            ("32 bytes", 32),
+            ("", 0),
+            ("-", 0),
+            ("long", 0),
+            ("99999999999999999999", 0),
+        ] {
+            assert_eq!(leading_number(text), expected, "{text}");
         }
     }
 

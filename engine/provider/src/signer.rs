@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use tollgate_rsa::Hash;
+
 use crate::context::Context;
 use crate::handle::Output;
 use crate::message::Message;
@@ -12,6 +14,9 @@ use crate::reason::Reason;
 /// The context of a signature or a verification.
 pub(crate) trait Signer: Context {
     fn message(&mut self) -> &mut Message;
+
+    /// Returns the hash function of this name, if OpenSSL's default provider signs with it.
+    fn hash_function(name: &str) -> Result<Hash, Reason>;
 
     /// Returns the maximum length of a signature in bytes.
     fn size(&self) -> Result<usize, Reason>;
@@ -32,7 +37,8 @@ pub(crate) trait Signer: Context {
         params: Params<'_>,
     ) -> Result<(), Reason> {
         self.restart(key, private)?;
-        self.message().begin(name)?;
+        let name = name.filter(|name| !name.is_empty());
+        self.message().begin(name.map(Self::hash_function).transpose()?);
         self.set(params)
     }
 

@@ -25,9 +25,8 @@ pub(crate) fn hash_id(hash: Hash) -> Result<u8, Reason> {
 }
 
 /// Writes the encoding of a digest into `em`, which is as long as the modulus.
-pub(crate) fn encode(em: &mut [u8], digest: &[u8], id: Option<u8>) -> Result<(), Reason> {
-    let content_len = digest.len() + id.iter().len();
-    let padding_len = em.len().checked_sub(content_len + 2).ok_or(Reason::MessageLong)?;
+pub(crate) fn encode(em: &mut [u8], digest: &[u8], id: u8) -> Result<(), Reason> {
+    let padding_len = em.len().checked_sub(digest.len() + 3).ok_or(Reason::MessageLong)?;
     let (head, rest) = em.split_at_mut(padding_len + 1);
     if let [first, padding @ .., last] = head {
         (*first, *last) = (0x6b, 0xba);
@@ -37,10 +36,7 @@ pub(crate) fn encode(em: &mut [u8], digest: &[u8], id: Option<u8>) -> Result<(),
     }
     let (content, tail) = rest.split_at_mut(digest.len());
     content.copy_from_slice(digest);
-    match (tail, id) {
-        ([place, end], Some(id)) => (*place, *end) = (id, 0xcc),
-        (tail, _) => tail[0] = 0xcc,
-    }
+    tail.copy_from_slice(&[id, 0xcc]);
     Ok(())
 }
 
@@ -52,7 +48,7 @@ pub(crate) fn smaller(signature: &[u8], modulus: &[u8]) -> Vec<u8> {
 
 /// Returns the digest in `em`, which is the `e`-th power of a signature. Returns `None` if the
 /// encoding is not valid, or if it names another hash function.
-pub(crate) fn decode(em: &[u8], modulus: &[u8], id: Option<u8>) -> Option<Vec<u8>> {
+pub(crate) fn decode(em: &[u8], modulus: &[u8], id: u8) -> Option<Vec<u8>> {
     let ends_in_c = em.last().is_some_and(|last| last & 0x0f == 0x0c);
     let em = if ends_in_c { em.to_vec() } else { difference(modulus, em) };
     let content = match &em[..] {
@@ -65,10 +61,7 @@ pub(crate) fn decode(em: &[u8], modulus: &[u8], id: Option<u8>) -> Option<Vec<u8
         }
         _ => return None,
     };
-    match id {
-        Some(id) => content.strip_suffix(&[id]).map(<[u8]>::to_vec),
-        None => Some(content.to_vec()),
-    }
+    content.strip_suffix(&[id]).map(<[u8]>::to_vec)
 }
 
 /// Returns `larger - smaller`, big-endian and of the same length.
@@ -98,29 +91,27 @@ mod tests {
     #[test]
     fn decode_inverts_encode() {
         let mut em = [0; 64];
-        for (len, id) in [(20, Some(0x33)), (32, Some(0x34)), (32, None), (61, Some(1)), (62, None)]
-        {
+        for (len, id) in [(20, 0x33), (32, 0x34), (61, 1)] {
             let digest = vec![7; len];
             assert_eq!(encode(&mut em, &digest, id), Ok(()));
             assert_eq!(decode(&em, &MODULUS, id), Some(digest.clone()), "{len}");
             assert_eq!(decode(&difference(&MODULUS, &em), &MODULUS, id), Some(digest), "{len}");
-            assert_eq!(decode(&em, &MODULUS, Some(9)), None, "{len}");
+            assert_eq!(decode(&em, &MODULUS, 9), None, "{len}");
         }
-        assert_eq!(encode(&mut em, &[7; 63], None), Err(Reason::MessageLong));
-        assert_eq!(encode(&mut em, &[7; 62], Some(1)), Err(Reason::MessageLong));
+        assert_eq!(encode(&mut em, &[7; 62], 1), Err(Reason::MessageLong));
     }
 
     #[test]
     fn bad_encodings_are_refused() {
         let mut em = [0; 64];
-        assert_eq!(encode(&mut em, &[7; 32], Some(0x34)), Ok(()));
+        assert_eq!(encode(&mut em, &[7; 32], 0x34), Ok(()));
         for at in [0, 1, 29, 62, 63] {
             let mut bad = em;
             bad[at] ^= 0x10;
-            assert_eq!(decode(&bad, &MODULUS, Some(0x34)), None, "byte {at}");
+            assert_eq!(decode(&bad, &MODULUS, 0x34), None, "byte {at}");
         }
-        assert_eq!(decode(&[], &[], None), None);
-        assert_eq!(decode(&[0xcc], &[0xff], None), None);
+        assert_eq!(decode(&[], &[], 1), None);
+        assert_eq!(decode(&[0xcc], &[0xff], 1), None);
     }
 
     #[test]

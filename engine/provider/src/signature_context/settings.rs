@@ -8,7 +8,6 @@ use tollgate_rsa::{Pss, Salt, pkcs1v15};
 
 use super::RsaSignatureContext;
 use crate::abi::*;
-
 use crate::context::{Context, operation_key};
 use crate::hashing;
 use crate::message::Message;
@@ -17,6 +16,7 @@ use crate::provider::Provider;
 use crate::reason::Reason;
 use crate::rsa_key::RsaKey;
 use crate::signature_padding::{PADDINGS, Padding, SaltLength};
+use crate::signer::Signer as _;
 use crate::table::Table;
 use crate::x931;
 
@@ -66,10 +66,15 @@ impl Context for RsaSignatureContext {
 
     fn set(&mut self, params: Params<'_>) -> Result<(), Reason> {
         if let Some(param) = params.find(OSSL_PKEY_PARAM_DIGEST) {
-            self.message.set_md(param)?;
+            self.message.set_md(Self::hash_function(param.text().ok_or(Reason::Parameter)?)?)?;
         }
         if let Some(param) = params.find(OSSL_PKEY_PARAM_PAD_MODE) {
-            self.padding = param.choice(PADDINGS)?.ok_or(Reason::PaddingUnsupported)?;
+            match param.choice(PADDINGS)? {
+                Some(padding) => self.padding = padding,
+                // OpenSSL ignores unknown names, and refuses unknown numbers.
+                None if param.text().is_some() => {}
+                None => return Err(Reason::PaddingUnsupported),
+            }
         }
         if let Some(param) = params.find(OSSL_SIGNATURE_PARAM_PSS_SALTLEN) {
             if self.padding != Padding::Pss {
@@ -86,7 +91,10 @@ impl Context for RsaSignatureContext {
         }
         match (self.padding, self.message.md()) {
             (Padding::Raw, Some(_)) => Err(Reason::PaddingUnsupported),
-            (Padding::X931, Some(md)) => x931::hash_id(md).map(|_| ()),
+            (Padding::X931, md) => {
+                x931::hash_id(md.ok_or(Reason::DigestMissing)?)?;
+                Ok(())
+            }
             _ => Ok(()),
         }
     }

@@ -94,6 +94,44 @@ fn signatures_are_verified_across_providers() {
     assert_eq!(errors(), "");
 }
 
+/// A signature that is no DER of two positive numbers is an error (-1), not an invalid signature (0).
+#[test]
+fn results_of_verifications_equal_openssl_s() {
+    let (host, key) = p256();
+    let made = host.sign(&key, ANY, c"SHA256", &[], b"a message").unwrap();
+    let changed = |at: usize, change: u8| {
+        let mut bytes = made.clone();
+        bytes[at] ^= change;
+        bytes
+    };
+    let verify = |query, signature: &[u8]| {
+        let context = MdContext::new();
+        let init = libcrypto::EVP_DigestVerifyInit_ex;
+        host.digest_init(init, &context, &key, query, c"SHA256", &[]).unwrap();
+        let result = context.verify(signature, b"a message");
+        errors();
+        result
+    };
+    let above_n = [&[0x30, 38, 2, 33, 0][..], &[0xff; 32], &[2, 1, 9]].concat();
+    let long = [&[0x30, 45, 2, 40][..], &[1; 40], &[2, 1, 9]].concat();
+    for (signature, expected) in [
+        (made.clone(), 1),
+        (changed(made.len() - 1, 1), 0),
+        (above_n, 0),
+        (long, 0),
+        (vec![0x30, 6, 2, 1, 0, 2, 1, 0], 0),
+        (vec![0x30, 6, 2, 1, 0x87, 2, 1, 9], -1),
+        (vec![0x30, 7, 2, 2, 0, 7, 2, 1, 9], -1),
+        (changed(0, 1), -1),
+        (made[..made.len() - 1].to_vec(), -1),
+        ([&made[..], &[0]].concat(), -1),
+        (vec![], -1),
+    ] {
+        assert_eq!(verify(DEFAULT, &signature), expected, "{signature:x?}");
+        assert_eq!(verify(ANY, &signature), expected, "{signature:x?}");
+    }
+}
+
 /// RFC 6979, section A.2.5: SHA-256 of "sample" and of "test". OpenSSL has the nonce type since 3.2.
 #[test]
 fn deterministic_signatures_are_those_of_the_rfc() {
@@ -386,6 +424,7 @@ fn unsupported_operations_raise_a_reason() {
     let (host, key) = p256();
     for (digest, params, word) in [
         (c"BLAKE2B-512", &[][..], "unsupported digest"),
+        (c"MD4", &[], "unsupported digest"),
         (c"SHA256", &[(c"digest", c"SHA512")][..], "keeps its digest"),
     ] {
         let params: Vec<(&CStr, &CStr)> = params.iter().map(|&(k, v)| (k, v)).collect();

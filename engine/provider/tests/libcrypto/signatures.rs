@@ -3,7 +3,7 @@
 use core::ffi::CStr;
 use core::ptr;
 
-use crate::host::libcrypto::{self, END};
+use crate::host::libcrypto::{self, END, OSSL_PARAM};
 use crate::host::{DEFAULT, DEMAND, Host, MdContext, PREFER, check, errors, pem};
 
 /// Two servers in one process, each with its own library context.
@@ -275,7 +275,6 @@ fn unsupported_operations_raise_a_reason() {
     for (digest, params, word) in [
         (c"BLAKE2B-512", &[][..], "unsupported digest"),
         (c"SHA224", &[(c"pad-mode", c"x931")][..], "unsupported digest"),
-        (c"SHA256", &[(c"pad-mode", c"oaep")][..], "unsupported padding"),
         (c"SHA256", &[(c"pad-mode", c"none")][..], "unsupported padding"),
         (c"SHA256", &[PSS, (c"saltlen", c"300")][..], "salt length"),
         (c"SHA256", &[PSS, (c"saltlen", c"-9")][..], "salt length"),
@@ -286,6 +285,94 @@ fn unsupported_operations_raise_a_reason() {
         let result = host.sign(&key, DEMAND, digest, &params, b"a message");
         let error = result.unwrap_err();
         assert!(error.contains(word), "{digest:?} {params:?}: {error}");
+    }
+}
+
+/// Unknown names of a padding are ignored; other texts for the length of a salt are read by `atoi`.
+#[test]
+fn unknown_names_are_read_as_openssl_does() {
+    let (host, key) = Host::module().with_key("rsa-2048.pem");
+    for params in [
+        &[(c"pad-mode", c"oaep")][..],
+        &[(c"pad-mode", c"")],
+        &[(c"no-such-parameter", c"1")],
+        &[PSS, (c"pad-mode", c"no-such-padding"), (c"saltlen", c"none")],
+        &[PSS, (c"saltlen", c"0x20")],
+    ] {
+        let [ours, theirs] = [DEMAND, DEFAULT]
+            .map(|query| host.sign(&key, query, c"SHA256", params, b"a message").unwrap());
+        assert_eq!(ours, theirs, "{params:?}"); // no salt
+    }
+    // Numbers are not ignored: here that of OAEP.
+    let mut number = 4;
+    for query in [DEMAND, DEFAULT] {
+        let operation = host.operation(&key, query);
+        let params = [libcrypto::int(c"pad-mode", &mut number)];
+        operation.init(libcrypto::EVP_PKEY_sign_init_ex, &params).unwrap_err();
+    }
+}
+
+/// A program asks with a text parameter: `EVP_PKEY_CTX_get_rsa_pss_saltlen(3)`.
+#[test]
+fn the_length_of_a_salt_is_answered_as_text() {
+    let (host, key) = Host::module().with_key("rsa-2048.pem");
+    for length in [c"32", c"0", c"digest", c"auto"] {
+        let [ours, theirs] = [DEMAND, DEFAULT].map(|query| {
+            let operation = host.operation(&key, query);
+            let params =
+                [libcrypto::text(c"pad-mode", c"pss"), libcrypto::text(c"saltlen", length)];
+            operation.init(libcrypto::EVP_PKEY_sign_init_ex, &params).unwrap();
+            let mut buffer = [0_u8; 50];
+            let mut param = libcrypto::octets(c"saltlen", &mut buffer);
+            param.data_type = 4;
+            let mut wanted = [param, END];
+            // SAFETY: a context, and parameters that outlive the call.
+            check(unsafe { libcrypto::EVP_PKEY_CTX_get_params(operation.0, wanted.as_mut_ptr()) })
+                .unwrap();
+            (CStr::from_bytes_until_nul(&buffer).unwrap().to_owned(), wanted[0].return_size)
+        });
+        assert_eq!(ours.0.as_c_str(), length);
+        assert_eq!(ours.0, theirs.0);
+        assert_eq!(ours.1, length.to_bytes().len());
+    }
+}
+
+/// An empty input, without a hash function.
+#[test]
+fn nothing_is_signed_as_openssl_does() {
+    let (host, key) = Host::module().with_key("rsa-2048.pem");
+    let curve_host = Host::configured("ecdsa = on");
+    let curve_key = curve_host.key(&pem("ec-p256.pem"));
+    for (host, key, queries) in
+        [(&host, &key, [DEMAND, DEFAULT]), (&curve_host, &curve_key, [c"", DEFAULT])]
+    {
+        let [ours, theirs] = queries.map(|query| {
+            let operation = host.operation(key, query);
+            operation.init(libcrypto::EVP_PKEY_sign_init_ex, &[]).unwrap();
+            let signature = operation.run(libcrypto::EVP_PKEY_sign, b"").unwrap();
+            let operation = host.operation(key, query);
+            operation.init(libcrypto::EVP_PKEY_verify_init_ex, &[]).unwrap();
+            operation.verify(&signature, b"")
+        });
+        assert_eq!(ours, theirs);
+        errors();
+    }
+    let used = ["ecdsa-signatures", "ecdsa-verifications"].map(|name| curve_host.counter(name));
+    assert_eq!(used, [1, 1]);
+}
+
+/// A padding of X9.31 needs a hash function, which is set before it or with it.
+#[test]
+fn x931_needs_a_hash_function() {
+    let (host, key) = Host::module().with_key("rsa-2048.pem");
+    let [padding, digest] =
+        [(c"pad-mode", c"x931"), (c"digest", c"SHA256")].map(|(k, v)| libcrypto::text(k, v));
+    for query in [DEMAND, DEFAULT] {
+        let init = |params: &[OSSL_PARAM]| {
+            host.operation(&key, query).init(libcrypto::EVP_PKEY_sign_init_ex, params)
+        };
+        assert!(init(&[padding]).is_err(), "{query:?}");
+        assert_eq!(init(&[padding, digest]), Ok(()), "{query:?}");
     }
 }
 
