@@ -2,113 +2,85 @@
 //! guard page; calls that may need more run on an alternative stack that belongs to the thread.
 
 use core::cell::RefCell;
-use core::ffi::{c_int, c_uint, c_ulong, c_void};
-use core::mem::MaybeUninit;
 use core::panic::AssertUnwindSafe;
-use core::ptr;
+use core::ptr::{self, NonNull};
 use std::panic::{catch_unwind, resume_unwind};
+
+use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect, munmap};
 
 /// The size is eight times what is needed to start an engine, to test its units and to run a batch.
 const STACK_BYTES: usize = 256 << 10;
 
-/// `ucontext_t` of ucontext.h: the fields that are written here, and enough space for the
-/// other fields on any processor.
-#[repr(C, align(64))]
-struct Context {
-    flags: c_ulong,
-    link: *mut Self,
-    stack: *mut c_void,
-    stack_flags: c_int,
-    stack_size: usize,
-    registers: [u8; 8 << 10],
-}
+/// The part that is wiped after each call. The deepest call uses less; a test measures it.
+const WIPED_BYTES: usize = STACK_BYTES / 4;
 
-/// A stack, the context of its caller, and the context that runs on it.
-#[repr(C, align(64))]
+/// The memory on each side that cannot be accessed: the largest page of any supported system.
+const GUARD_BYTES: usize = 64 << 10;
+
+const MAPPED_BYTES: usize = GUARD_BYTES + STACK_BYTES + GUARD_BYTES;
+
+/// A stack between two guards: an overflow ends the process, and does not overwrite other memory.
 struct AltStack {
-    outside: Context,
-    inside: Context,
-    stack: [u8; STACK_BYTES],
+    /// The first byte of the lower guard.
+    mapping: NonNull<u8>,
 }
 
-/// The function that runs on the stack.
-type Task<'a> = &'a mut dyn FnMut();
+impl AltStack {
+    fn new() -> Option<Self> {
+        let (address, flags) = (ptr::null_mut(), MapFlags::PRIVATE);
+        // SAFETY: new memory, at an address that the kernel chooses.
+        let mapping =
+            unsafe { mmap_anonymous(address, MAPPED_BYTES, ProtFlags::empty(), flags) }.ok()?;
+        let stack = Self { mapping: NonNull::new(mapping.cast())? };
+        let access = MprotectFlags::READ | MprotectFlags::WRITE;
+        // SAFETY: the pages between the guards, which nothing refers to.
+        unsafe { mprotect(stack.lowest().cast(), STACK_BYTES, access) }.ok()?;
+        Some(stack)
+    }
 
-unsafe extern "C" {
-    fn getcontext(context: *mut Context) -> c_int;
-    fn makecontext(context: *mut Context, run: unsafe extern "C" fn(), count: c_int, ...);
-    fn swapcontext(old: *mut Context, new: *const Context) -> c_int;
+    /// Returns the lowest byte of the stack.
+    fn lowest(&self) -> *mut u8 {
+        self.mapping.as_ptr().wrapping_add(GUARD_BYTES)
+    }
+
+    /// Calls `run`, which must not unwind, on this stack, and wipes what it may have left there.
+    fn run<T>(&mut self, run: impl FnOnce() -> T) -> T {
+        // SAFETY: a stack of this size that nothing else uses; stacks grow down to their lowest byte.
+        let result = unsafe { psm::on_stack(self.lowest(), STACK_BYTES, run) };
+        let used = self.lowest().wrapping_add(STACK_BYTES - WIPED_BYTES);
+        // The compiler keeps these writes: the memory outlives this call.
+        // SAFETY: the upper part of the stack, which nothing refers to any more.
+        unsafe { used.write_bytes(0, WIPED_BYTES) };
+        result
+    }
+}
+
+impl Drop for AltStack {
+    fn drop(&mut self) {
+        // Unmapping fails for addresses that are not mapped, and these are.
+        // SAFETY: the whole mapping, which nothing refers to any more.
+        let _ = unsafe { munmap(self.mapping.as_ptr().cast(), MAPPED_BYTES) };
+    }
 }
 
 /// Calls `run` on the alternative stack and returns its result. This function may be called on any
-/// stack, but only jobs need it. `run` must not pause the job.
+/// stack, but only jobs need it. `run` must not pause the job. If the system has no memory for a
+/// stack, calls `run` on the stack of the caller.
 pub(crate) fn on_alt_stack<T>(run: impl FnOnce() -> T) -> T {
     thread_local! {
-        static STACK: RefCell<Option<Box<MaybeUninit<AltStack>>>> = const { RefCell::new(None) };
+        static STACK: RefCell<Option<AltStack>> = const { RefCell::new(None) };
     }
     // The stack is taken out and put back, because a nested call needs another one. If the thread
     // is ending, `try_with` fails, because there is no thread-local value any more.
     let taken = STACK.try_with(|cell| cell.take()).ok().flatten();
-    let mut stack = taken.unwrap_or_else(Box::new_uninit);
-    let (mut run, mut result) = (Some(run), None);
-    let mut task = || {
-        if let Some(run) = run.take() {
-            // A panic must not unwind past the start of the stack.
-            result = Some(catch_unwind(AssertUnwindSafe(run)));
-        }
+    let Some(mut stack) = taken.or_else(AltStack::new) else {
+        return run();
     };
-    if !enter(&mut stack, &mut task) {
-        task();
-    }
+    // A panic must not unwind past the start of the stack.
+    let result = stack.run(|| catch_unwind(AssertUnwindSafe(run)));
     // If the thread is ending, `try_with` fails and drops the stack.
     let _ = STACK.try_with(|cell| cell.replace(Some(stack)));
-    match result.expect("the task has run") {
-        Ok(value) => value,
-        Err(payload) => resume_unwind(payload),
-    }
-}
-
-/// Runs a task, which must not panic, on the stack. Returns false if the context cannot be
-/// switched.
-fn enter(alt: &mut MaybeUninit<AltStack>, mut task: Task<'_>) -> bool {
-    let alt = alt.as_mut_ptr();
-    // SAFETY: a field of an allocated value.
-    let outside = unsafe { &raw mut (*alt).outside };
-    // SAFETY: as above.
-    let inside = unsafe { &raw mut (*alt).inside };
-    // SAFETY: as above.
-    let stack = unsafe { &raw mut (*alt).stack };
-    // SAFETY: memory that is larger than a context.
-    if unsafe { getcontext(inside) } != 0 {
-        return false;
-    }
-    // Raw pointers, because the context is not initialized in full. SAFETY: a field of a context
-    // that is not shared.
-    unsafe { (*inside).link = outside };
-    // SAFETY: as above.
-    unsafe { (*inside).stack = stack.cast() };
-    // SAFETY: as above.
-    unsafe { (*inside).stack_size = STACK_BYTES };
-    let address = ptr::from_mut(&mut task).expose_provenance() as u64;
-    #[allow(clippy::cast_possible_truncation, reason = "halves, because arguments are ints")]
-    let (high, low) = ((address >> 32) as c_uint, address as c_uint);
-    // SAFETY: the type that makecontext expects; it calls the function with two ints, as stated
-    // below.
-    let begin = unsafe {
-        core::mem::transmute::<unsafe extern "C" fn(c_uint, c_uint), unsafe extern "C" fn()>(begin)
-    };
-    // SAFETY: a context with a stack and a successor, and a function of two ints.
-    unsafe { makecontext(inside, begin, 2, high, low) };
-    // SAFETY: a new context. When the task returns, execution continues here, on the old stack.
-    unsafe { swapcontext(outside, inside) == 0 }
-}
-
-unsafe extern "C" fn begin(high: c_uint, low: c_uint) {
-    let address = (u64::from(high) << 32) | u64::from(low);
-    #[allow(clippy::cast_possible_truncation, reason = "it was a pointer")]
-    let task = ptr::with_exposed_provenance_mut::<Task<'_>>(address as usize);
-    // SAFETY: the task of `enter`, which returns after this function.
-    unsafe { (*task)() };
+    result.unwrap_or_else(|payload| resume_unwind(payload))
 }
 
 #[cfg(test)]
@@ -117,8 +89,8 @@ mod stack;
 
 #[cfg(test)]
 mod tests {
-
     use core::hint::black_box;
+    use std::fs;
     use std::sync::Arc;
 
     use tollgate_queue::Work;
@@ -139,6 +111,49 @@ mod tests {
         });
         assert_eq!(sum, STACK_BYTES / 2);
         assert!(there.abs_diff(ptr::from_ref(&here).addr()) > STACK_BYTES / 2, "on another stack");
+    }
+
+    #[test]
+    fn guards_are_on_both_sides() {
+        let stack = AltStack::new().unwrap();
+        let address = stack.mapping.as_ptr().addr();
+        let edges =
+            [0, GUARD_BYTES, GUARD_BYTES + STACK_BYTES, MAPPED_BYTES].map(|at| address + at);
+        let maps = fs::read_to_string("/proc/self/maps").unwrap();
+        let has = |from: usize, to: usize, access: &str| {
+            maps.lines().any(|line| line.starts_with(&format!("{from:x}-{to:x} {access}")))
+        };
+        // Neighbours of equal access may be one mapping.
+        assert!(has(edges[1], edges[2], "rw-p"), "{maps}");
+        let is_guard = |address: usize| {
+            maps.lines().filter(|line| line.contains(" ---p ")).any(|line| {
+                let (from, rest) = line.split_once('-').unwrap();
+                let to = rest.split_once(' ').unwrap().0;
+                let [from, to] = [from, to].map(|hex| usize::from_str_radix(hex, 16).unwrap());
+                (from..to).contains(&address)
+            })
+        };
+        assert!(
+            [edges[0], edges[1] - 1, edges[2], edges[3] - 1].into_iter().all(is_guard),
+            "{maps}"
+        );
+    }
+
+    #[test]
+    fn the_stack_is_wiped() {
+        let mut stack = AltStack::new().unwrap();
+        let mut left = 0;
+        stack.run(|| {
+            let secrets = black_box([0xa5_u8; WIPED_BYTES / 2]);
+            left = ptr::from_ref(&secrets).addr();
+        });
+        assert!(left != 0);
+        let lowest = stack.lowest();
+        let read = |at| {
+            // SAFETY: the memory of the stack, on which nothing runs.
+            unsafe { lowest.add(at).read() }
+        };
+        assert!((0..STACK_BYTES).all(|at| read(at) == 0));
     }
 
     #[test]
@@ -169,6 +184,6 @@ mod tests {
             }
         };
         let deepest = on_alt_stack(|| stack::depth(STACK_BYTES, start_and_run));
-        assert!((1..STACK_BYTES / 4).contains(&deepest), "{deepest}");
+        assert!((1..WIPED_BYTES).contains(&deepest), "{deepest}");
     }
 }
