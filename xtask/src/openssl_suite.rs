@@ -1,0 +1,179 @@
+//! `cargo xtask test openssl`: OpenSSL's own tests, run without and with the provider.
+//!
+//! The sources of OpenSSL 3.5 come from Debian's archive, and are built in `target/openssl-suite`. Each
+//! recipe runs three times: alone; with configurations that load the provider and prefer it, wherever
+//! they activate `default`; and with the provider in every library context that loads `default`. The
+//! results of all tests must be those of OpenSSL alone, in any order, but for the recipes of
+//! [`EXPLAINED`].
+//!
+//! The programs that contain libcrypto export its functions, because the provider looks them up.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Output};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use sources::read;
+
+mod outcome;
+mod sources;
+
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+
+/// The variable that loads the provider into every library context: see [`sources`].
+const EVERYWHERE: &str = "TOLLGATE_EVERYWHERE";
+
+/// Tests whose results differ, and the reason. A test is named by its recipe and its description.
+const EXPLAINED: &[(&str, &str, &str)] = &[];
+
+/// How a recipe runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    Alone,
+    Configured,
+    Everywhere,
+}
+
+/// Runs the recipes of these names, or all. Exit code 0: no unexplained difference; 1: differences; 2: a
+/// tool is missing or failed.
+pub(crate) fn run(names: &[&str]) -> ExitCode {
+    match differences(names) {
+        Ok(lines) if lines.is_empty() => ExitCode::SUCCESS,
+        Ok(lines) => {
+            lines.iter().for_each(|line| println!("{line}"));
+            ExitCode::FAILURE
+        }
+        Err(error) => {
+            eprintln!("xtask: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn differences(names: &[&str]) -> Result<Vec<String>, String> {
+    let folder = Path::new(ROOT).canonicalize().map_err(|why| why.to_string())?;
+    let folder = folder.join("target/openssl-suite");
+    let source = sources::built(&folder)?;
+    let module = module(&source)?;
+    let recipes = recipes(&source, names)?;
+    println!("{} recipes of {}", recipes.len(), version(&source)?);
+
+    let alone = run_all(&source, &folder, &recipes, Mode::Alone)?;
+    let configurations = sources::configurations(&source)?;
+    for (path, text) in &configurations {
+        sources::write(path, &sources::with_provider(text, &module))?;
+    }
+    let configured = run_all(&source, &folder, &recipes, Mode::Configured);
+    for (path, text) in &configurations {
+        sources::write(path, text)?;
+    }
+    let everywhere = run_all(&source, &folder, &recipes, Mode::Everywhere)?;
+
+    let mut lines = Vec::new();
+    for (mode, results) in [(Mode::Configured, configured?), (Mode::Everywhere, everywhere)] {
+        for (recipe, with) in &results {
+            let of_recipe = |row: &&(&str, &str, &str)| row.0 == recipe;
+            let explained: Vec<_> = EXPLAINED.iter().filter(of_recipe).map(|row| row.1).collect();
+            let found = outcome::differences(&alone[recipe], with, &explained);
+            lines.extend(found.into_iter().map(|line| format!("{mode:?} {recipe}: {line}")));
+        }
+        let tests: usize = results.values().map(outcome::count).sum();
+        println!("{mode:?}: {tests} tests compared");
+    }
+    Ok(lines)
+}
+
+/// Builds the provider, and puts it into the folder of modules of the tests.
+fn module(source: &Path) -> Result<PathBuf, String> {
+    let package = ["build", "--quiet", "--release", "--package", "tollgate-provider"];
+    output(Command::new("cargo").args(package).current_dir(ROOT))?;
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or("target".into(), PathBuf::from);
+    let built = Path::new(ROOT).join(target).join("release/libtollgate_provider.so");
+    let module = source.join("providers/tollgate.so");
+    fs::copy(&built, &module).map_err(|why| format!("{}: {why}", built.display()))?;
+    Ok(module)
+}
+
+/// Returns the names of the recipes: all, or the given ones.
+fn recipes(source: &Path, names: &[&str]) -> Result<Vec<String>, String> {
+    let mut command = Command::new("perl");
+    command.args(["test/run_tests.pl", "list"]).current_dir(source);
+    let list = output(command.env("SRCTOP", ".").env("BLDTOP", "."))?.stdout;
+    let list = String::from_utf8_lossy(&list);
+    let all: Vec<_> = list.lines().map(str::to_owned).collect();
+    if let Some(name) = names.iter().find(|name| !all.iter().any(|known| known == **name)) {
+        return Err(format!("{name} is no recipe: see {}/test/recipes", source.display()));
+    }
+    Ok(all.into_iter().filter(|name| names.is_empty() || names.contains(&name.as_str())).collect())
+}
+
+fn version(source: &Path) -> Result<String, String> {
+    let text = read(&source.join("VERSION.dat"))?;
+    let value = |key| text.lines().find_map(|line| line.strip_prefix(key)).unwrap_or("?");
+    Ok(format!("OpenSSL {}.{}.{}", value("MAJOR="), value("MINOR="), value("PATCH=")))
+}
+
+/// Runs recipes, two at a time, and returns the results of their tests. The output of each is kept in
+/// a folder of the mode.
+fn run_all(
+    source: &Path,
+    folder: &Path,
+    recipes: &[String],
+    mode: Mode,
+) -> Result<BTreeMap<String, outcome::Results>, String> {
+    let kept = folder.join(format!("{mode:?}").to_lowercase());
+    fs::create_dir_all(&kept).map_err(|why| format!("{}: {why}", kept.display()))?;
+    let (next, results) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
+    let (start, said) = (Instant::now(), Mutex::new(Instant::now()));
+    let work = || -> Result<(), String> {
+        while let Some(recipe) = recipes.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let output = recipe_output(source, recipe, mode)?;
+            sources::write(&kept.join(recipe), &output)?;
+            let mut results = results.lock().map_err(|_| "a worker panicked")?;
+            results.insert(recipe.clone(), outcome::parse(&output));
+            let mut said = said.lock().map_err(|_| "a worker panicked")?;
+            if said.elapsed() > Duration::from_secs(10) || results.len() == recipes.len() {
+                let (done, all) = (results.len(), recipes.len());
+                println!("{mode:?}: {done} of {all} recipes, {} s", start.elapsed().as_secs());
+                *said = Instant::now();
+            }
+        }
+        Ok(())
+    };
+    let workers = thread::available_parallelism().map_or(2, usize::from);
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().try_for_each(|worker| {
+            worker.join().unwrap_or_else(|_| Err("a worker panicked".to_owned()))
+        })
+    })?;
+    results.into_inner().map_err(|_| "a worker panicked".to_owned())
+}
+
+fn recipe_output(source: &Path, recipe: &str, mode: Mode) -> Result<String, String> {
+    let mut command = Command::new("perl");
+    command.args(["test/run_tests.pl", recipe]).current_dir(source);
+    let variables = [("SRCTOP", "."), ("BLDTOP", "."), ("PERL", "perl"), ("EXE_EXT", "")];
+    command.envs(variables).env("HARNESS_VERBOSE", "yes").env_remove(EVERYWHERE);
+    if mode == Mode::Everywhere {
+        command.env(EVERYWHERE, "1");
+    }
+    let output = command.output().map_err(|why| format!("perl: {why}"))?;
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Runs a command to its end, and returns its output if it succeeds.
+fn output(command: &mut Command) -> Result<Output, String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let output = command.output().map_err(|why| format!("{name}: {why}"))?;
+    if output.status.success() {
+        return Ok(output);
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    let from = said.len().saturating_sub(2000);
+    Err(format!("{command:?} failed: {}", said.get(from..).unwrap_or(&said)))
+}
