@@ -60,10 +60,16 @@ pub(crate) fn with_ecdsa() -> Settings {
     Settings { provider, certificate: certificate("ec-p256.pem"), ..with_provider() }
 }
 
-/// Returns plans with each protocol for a key on P-256.
-pub(crate) fn ecdsa_plans(sustain_ms: u64) -> [Plan; 3] {
-    [Protocol::Tls12X25519, Protocol::Tls12P256, Protocol::Tls13].map(|protocol| {
-        let offer = Offer { curve_key: true, ..Offer::default() };
+/// Returns plans with each protocol for a key on P-256, and with both groups.
+pub(crate) fn ecdsa_plans(sustain_ms: u64) -> [Plan; 4] {
+    [
+        (Protocol::Tls12X25519, None),
+        (Protocol::Tls12P256, None),
+        (Protocol::Tls13, None),
+        (Protocol::Tls13, Some("secp256r1")),
+    ]
+    .map(|(protocol, group)| {
+        let offer = Offer { curve_key: true, group: group.map(str::to_owned), suite: None };
         Plan { offer, ..plan(protocol, sustain_ms) }
     })
 }
