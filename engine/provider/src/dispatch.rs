@@ -7,6 +7,7 @@
 //! default provider creates and holds keys. libcrypto exports a key to this provider when an
 //! operation starts; if this provider then refuses the key, the default provider serves it. If no
 //! provider is preferred, libcrypto uses the one that was loaded first: load `default` first.
+//! [`crate::keymgmt_cache`] makes sure of that when this provider has been used before.
 //!
 //! `SIGNATURE` and `ASYM_CIPHER` also have `provider=tollgate`. If a program's own query names
 //! `provider`, such as stunnel's `provider!=fips`, it replaces a clause `?provider=tollgate` of the
