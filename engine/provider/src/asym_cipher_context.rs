@@ -199,8 +199,13 @@ impl AsymCipherContext {
         if output.is_query_for(needed)? {
             return Ok(());
         }
-        // A shorter ciphertext is a number with leading zeros, and an empty one is zero.
+        // A shorter ciphertext is a number with leading zeros.
         let zeros = size.checked_sub(ciphertext.len()).ok_or(Reason::CiphertextLength)?;
+        // OpenSSL takes an empty one for zero where there is no padding. For TLS it must look like any
+        // other invalid one.
+        if ciphertext.is_empty() && !matches!(self.padding, Padding::Raw | Padding::Tls) {
+            return Err(Reason::CiphertextLength);
+        }
         let mut padded = [0; MODULUS_BYTES_MAX];
         padded[zeros..size].copy_from_slice(ciphertext);
         if let Some(ski) = key.remote() {

@@ -24,7 +24,8 @@ macro_rules! reasons {
 
 reasons! {
     BufferSmall = 1, c"the output buffer is too small: ask for the length with no buffer first";
-    CiphertextLength = 2, c"the ciphertext is longer than the modulus: is it for another key?";
+    CiphertextLength = 2, c"the ciphertext is empty, or longer than the modulus: \
+        is it for another key?";
     DigestLength = 3, c"the length of the digest does not match its hash function";
     DigestLocked = 4, c"a running digest operation keeps its digest: set it at init";
     DigestMissing = 5, c"no digest was set: name one at init";

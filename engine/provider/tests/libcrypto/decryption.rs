@@ -65,6 +65,9 @@ fn raw_operations_equal_openssl_s() {
         let theirs = decrypt(&host, &key, DEFAULT, &params, &number).unwrap();
         assert_eq!(ours, theirs, "{} bytes", number.len());
     }
+    for query in [DEMAND, DEFAULT] {
+        assert!(decrypt(&host, &key, query, &[], &[]).is_err(), "with padding");
+    }
     let error = decrypt(&host, &key, DEMAND, &params, &[0xff; 256]).unwrap_err();
     assert!(error.contains("not below the modulus"), "{error}");
     let error = decrypt(&host, &key, DEMAND, &params, &[1; 257]).unwrap_err();

@@ -337,7 +337,7 @@ fn the_length_of_a_salt_is_answered_as_text() {
     }
 }
 
-/// An empty input, without a hash function.
+/// An empty input, without a hash function: RSA signs it, but does not verify it.
 #[test]
 fn nothing_is_signed_as_openssl_does() {
     let (host, key) = Host::module().with_key("rsa-2048.pem");
