@@ -12,6 +12,8 @@
 //! * Every callee is a kernel, a closure, a function that copies memory, or a panic. A closure that
 //!   was not inlined is followed at its call.
 //! * The multiplications agree with the model: see [`counts`].
+//! * Neither the program nor the provider contains valgrind's client requests, with which tests mark
+//!   secrets: see [`requests`].
 //!
 //! The audit does not show:
 //!
@@ -34,6 +36,7 @@ use flow::Seen;
 
 mod counts;
 mod flow;
+mod requests;
 mod state;
 
 /// Formats a finding: kernel, address, instruction.
@@ -172,6 +175,9 @@ pub(crate) fn run(binary: Option<&str>) -> ExitCode {
     findings.extend(secrets);
     findings.extend(counts::check(&program, TABLE));
     findings.extend(counts::of_whole_kernels(&workspace));
+    if binary.is_none() {
+        findings.extend(requests::of_releases());
+    }
     for line in figures.iter().chain(&findings) {
         println!("{line}");
     }

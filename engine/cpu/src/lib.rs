@@ -4,8 +4,8 @@
 //!   ([`HaveIfma`], [`HaveAvxIfma`], [`HaveAvx512`], [`HaveAvx2`], [`HaveAdxBmi2`], [`HaveUmulh`]), and the variable
 //!   `TOLLGATE_CPU_DISABLE`.
 //! * [`process`]: a number that changes when this process is forked.
-//! * [`memcheck`]: functions that mark values as secret or public for valgrind. Without the crate
-//!   feature `memcheck`, which only tests enable, these functions compile to nothing.
+//! * [`memcheck`]: functions that mark values as secret or public for valgrind. Without debug
+//!   assertions these functions compile to nothing.
 //!
 //! The crate compiles on every architecture. On architectures other than x86-64 and AArch64, every
 //! check returns `None`.

@@ -10,6 +10,12 @@
 //! The functions take a shared reference. After a call, the compiler may therefore still use a
 //! known value from a register, or as a constant. To prevent this, tests take secrets from a
 //! generator or pass them through [`core::hint::black_box`], and keep them on the heap.
+//!
+//! The requests are compiled with debug assertions only, so that no release contains them. `cargo
+//! memcheck` runs tests of the release build with debug assertions in this crate alone.
+
+/// Whether the requests are compiled; otherwise the functions of this module have no effect.
+pub const IS_COMPILED: bool = cfg!(all(target_arch = "x86_64", debug_assertions));
 
 /// `VG_USERREQ__RUNNING_ON_VALGRIND`.
 const RUNNING_ON_VALGRIND: u64 = 0x1001;
@@ -55,7 +61,7 @@ pub fn secret(word: u64) -> u64 {
 #[inline]
 #[must_use]
 pub fn declassified(word: u64) -> u64 {
-    if !cfg!(feature = "memcheck") {
+    if !IS_COMPILED {
         return core::hint::black_box(word); // hides from the compiler how `word` was computed
     }
     declassify(core::slice::from_ref(&word));
@@ -77,7 +83,7 @@ pub fn count_errors() -> u64 {
 }
 
 /// Makes a client request; returns 0 outside valgrind.
-#[cfg(all(target_arch = "x86_64", feature = "memcheck"))]
+#[cfg(all(target_arch = "x86_64", debug_assertions))]
 #[inline(never)] // one copy of the sequence
 fn request(code: u64, address: u64, bytes: u64) -> u64 {
     let request: [u64; 6] = [code, address, bytes, 0, 0, 0];
@@ -100,8 +106,8 @@ fn request(code: u64, address: u64, bytes: u64) -> u64 {
     answer
 }
 
-/// Does nothing without the crate feature `memcheck`, and on other architectures.
-#[cfg(not(all(target_arch = "x86_64", feature = "memcheck")))]
+/// Does nothing without debug assertions, and on other architectures.
+#[cfg(not(all(target_arch = "x86_64", debug_assertions)))]
 #[inline]
 fn request(_code: u64, _address: u64, _bytes: u64) -> u64 {
     0

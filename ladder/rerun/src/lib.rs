@@ -62,6 +62,11 @@ pub fn under_memcheck(name: &str) {
             "{name}: NOT CHECKED, secrets are marked for valgrind on x86-64 only"
         ));
     }
+    let ci = env::var_os("CI").is_some_and(|value| value == "true");
+    if !memcheck::IS_COMPILED {
+        assert!(!ci, "{name}: CI=true requires this check: run cargo memcheck");
+        return say(&format!("{name}: NOT CHECKED in a release build: run cargo memcheck"));
+    }
     let program = env::current_exe().expect("a running program has a path");
     let outcome = Command::new("valgrind")
         .args(["--tool=memcheck", "--quiet", "--track-origins=no", "--num-callers=24"])
@@ -71,7 +76,6 @@ pub fn under_memcheck(name: &str) {
     let output = match outcome {
         Ok(output) => output,
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            let ci = env::var_os("CI").is_some_and(|value| value == "true");
             assert!(
                 !ci,
                 "{name}: valgrind is missing and CI=true requires this check: install valgrind"

@@ -5,12 +5,16 @@ use std::collections::BTreeMap;
 /// How often each test has passed and failed, by its description.
 pub(super) type Results = BTreeMap<String, [usize; 2]>;
 
-/// Reads the tests at all levels of the output of a recipe. Tests without a description are counted
-/// together.
+/// Reads the tests at all levels of the output of a recipe, and the failed stanzas of `evp_test`, by
+/// file and line. Tests without a description are counted together.
 pub(super) fn parse(output: &str) -> Results {
     let mut results = Results::new();
     for line in output.lines() {
         let line = line.trim_start();
+        if let Some(stanza) = failed_stanza(line) {
+            results.entry(stanza.to_owned()).or_default()[1] += 1;
+            continue;
+        }
         let (has_failed, rest) = match line.strip_prefix("not ok") {
             Some(rest) => (true, rest),
             None => match line.strip_prefix("ok") {
@@ -28,6 +32,16 @@ pub(super) fn parse(output: &str) -> Results {
         results.entry(description).or_default()[usize::from(has_failed)] += 1;
     }
     results
+}
+
+/// Returns file and line of a stanza, from a line such as
+/// `# ../recipes/30-test_evp_data/evppkey_rsa.txt:219: Expected error ...`.
+fn failed_stanza(line: &str) -> Option<&str> {
+    let path = line.strip_prefix("# ")?.split(": ").next()?;
+    let stanza = path.rsplit_once('/')?.1;
+    let (file, number) = stanza.split_once(':')?;
+    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    (is_number && file.ends_with(".txt")).then_some(stanza)
 }
 
 /// Returns how many tests there are.
@@ -68,13 +82,17 @@ ok 1 - a program
 ok 2
 okay 3
 not ok 3 # skip no FIPS
+        # ../../30-test_evp_data/evppkey_rsa.txt:219: Expected error a, got b
+        # skipping, 'fips' provider not available: ../../30-test_evp_data/evppkey_rsa.txt:646
+        # Reading ../../30-test_evp_data/evppkey_rsa.txt
 ../util/wrap.pl => 0
 ";
 
     #[test]
     fn tests_of_all_levels_are_counted() {
         let results = parse(ALONE);
-        assert_eq!(count(&results), 6);
+        assert_eq!(count(&results), 7);
+        assert_eq!(results["evppkey_rsa.txt:219"], [0, 1]);
         assert_eq!(results["test_three"], [0, 1]);
         assert_eq!(results["a program"], [1, 0]);
         assert_eq!(results["# skip no FIPS"], [0, 1]);
