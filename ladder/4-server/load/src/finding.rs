@@ -89,7 +89,8 @@ messages! {
             "the rate moved by {:+.1} % during the measured part: measure longer, stop other \
              programs, and repeat", 100.0 * share;
         Errors { failed: u64, attempts: u64, worst: Failure } =>
-            "{failed} of {attempts} transactions failed, most often: {worst}; see the server's log";
+            "{failed} of {attempts} transactions failed, most often: {worst}; {}",
+            worst.advice().unwrap_or("see the server's log");
         HelloRetries { count: u64 } =>
             "the server requested a second ClientHello {count} times, which costs a round trip: \
              enable the group of the plan in the server";
@@ -158,8 +159,8 @@ messages! {
         ServerCpuLost { why: String } =>
             "the server's CPU time could not be read to the end ({why}): see that the server lives";
         ServerGone { failure: Failure, transactions: u64 } =>
-            "the server stopped answering after {transactions} transactions: {failure}; start it \
-             again, and look at its log";
+            "the server stopped answering after {transactions} transactions: {failure}; {}",
+            failure.advice().unwrap_or("start it again, and look at its log");
         ShapeUnknown =>
             "the measured part is too short to tell whether the rate stalled, shorter than 600 ms: \
              measure longer";

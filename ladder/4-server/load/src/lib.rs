@@ -72,6 +72,7 @@
 mod access_log;
 mod agents;
 mod alarm;
+mod alert_advice;
 mod arrival_counts;
 mod arrivals;
 mod bisection;
@@ -150,6 +151,7 @@ extern crate self as tollgate_load;
 
 pub use access_log::AccessLog;
 pub use agents::{AgentPart, Agents};
+pub use alert_advice::alert_advice;
 pub use arrival_counts::ArrivalCounts;
 pub use arrivals::{Arrivals, Pattern, Think};
 pub use bisection::StepResult;

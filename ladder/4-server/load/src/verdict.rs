@@ -269,7 +269,10 @@ mod tests {
                 },
                 &["2 connections were refused"],
             ),
-            (|case| fail(case, Phase::Hello, Cause::Alert(80)), &["2 of 1002", "internal_error"]),
+            (
+                |case| fail(case, Phase::Hello, Cause::Alert(80)),
+                &["2 of 1002", "internal_error", "failed: see its log"],
+            ),
         ];
         check(&rows, Verdict::Invalid);
     }

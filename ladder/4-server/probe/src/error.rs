@@ -9,8 +9,7 @@ tollgate_load::messages! {
     Error {
         Consent(error: tollgate_load::Error) => "{error}";
         Handshake { address: SocketAddr, why: String } =>
-            "{address} completes no handshake with this client: {why}; check that it supports TLS \
-             1.2 or 1.3 on this port, and read its log";
+            "{address} completes no handshake with this client: {why}";
         Unreachable { authority: String, error: io::Error } =>
             "{}", match error.kind() {
                 io::ErrorKind::ConnectionRefused => format!(

@@ -10,6 +10,7 @@ mod consent;
 mod files;
 mod fleet;
 mod gpu;
+mod handshakes;
 mod key;
 mod kinds;
 mod ladder;
