@@ -11,6 +11,7 @@ mod files;
 mod fleet;
 mod gpu;
 mod handshakes;
+mod hosts;
 mod key;
 mod kinds;
 mod ladder;
