@@ -2,7 +2,8 @@
 
 use core::fmt;
 
-use der::pem::{self, LineEnding};
+use der::pem::{LineEnding, encode_string};
+use tollgate_rsa::pem;
 
 use crate::ski::Ski;
 
@@ -32,25 +33,18 @@ impl Stub {
     }
 
     /// Returns the stub in a PEM file; `None` if there is none. Text and other blocks around it are
-    /// skipped.
+    /// skipped, as [`pem::blocks`] says.
     ///
     /// # Errors
     ///
     /// The block has no end, is no base64, or holds no `SubjectPublicKeyInfo`.
     pub fn from_pem(file: &[u8]) -> Result<Option<Self>, InvalidStub> {
-        let begin = format!("-----BEGIN {LABEL}-----");
-        let end = format!("-----END {LABEL}-----");
-        let find = |text: &[u8], what: &str| {
-            text.windows(what.len()).position(|window| window == what.as_bytes())
-        };
         let file = &file[..file.len().min(FILE_BYTES_MAX)];
-        let Some(start) = find(file, &begin) else {
-            return Ok(None);
+        let stub = |block: pem::Block<'_>| {
+            let spki = block.der().map_err(|_| InvalidStub)?;
+            Self::new(spki.to_vec())
         };
-        let block = &file[start..];
-        let len = find(block, &end).ok_or(InvalidStub)? + end.len();
-        let (label, spki) = pem::decode_vec(&block[..len]).map_err(|_| InvalidStub)?;
-        if label == LABEL { Self::new(spki).map(Some) } else { Err(InvalidStub) }
+        pem::blocks(file).find(|block| block.label == LABEL.as_bytes()).map(stub).transpose()
     }
 
     /// Writes the stub as a PEM file. The name of the key stands before the block, for the reader.
@@ -60,7 +54,7 @@ impl Stub {
     /// Never: a key is short enough for PEM.
     #[must_use]
     pub fn to_pem(&self) -> String {
-        let block = pem::encode_string(LABEL, LineEnding::LF, &self.spki);
+        let block = encode_string(LABEL, LineEnding::LF, &self.spki);
         format!(
             "The private half of this key is on a signer; its name there is\n{}\n{}",
             self.ski,
@@ -116,7 +110,13 @@ mod tests {
         let stub = Stub::new(spki()).unwrap();
         let pem = stub.to_pem();
         let certificate = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
-        for file in [pem.clone(), format!("{certificate}{pem}{certificate}")] {
+        let comment = format!("begins with -----BEGIN {LABEL}-----\n");
+        for file in [
+            pem.clone(),
+            format!("{certificate}{pem}{certificate}"),
+            format!("\u{feff}{comment}{pem}").replace('\n', "\r\n"),
+            format!("\u{feff}{}", pem.replace("The private", &format!("-----BEGIN {LABEL}-----?"))),
+        ] {
             assert_eq!(Stub::from_pem(file.as_bytes()), Ok(Some(stub.clone())));
         }
         assert_eq!(Stub::from_pem(certificate.as_bytes()), Ok(None));

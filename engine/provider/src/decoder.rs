@@ -151,7 +151,9 @@ mod tests {
         let other = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
         let broken = pem.replace("\nMI", "\n*I");
         let long = "a".repeat(700);
-        for before in ["", other, &broken, &long, "-----BEGIN TOLLGATE REMOTE KEY-----\n"] {
+        let begin = "-----BEGIN TOLLGATE REMOTE KEY-----";
+        let comment = format!("{begin} is below, or after: {begin}");
+        for before in ["", other, &broken, &long, &format!("{begin}\n"), &comment, "\u{feff}#"] {
             let before = format!("{before}\n");
             let file = format!("{before}{pem}{other}");
             let mut rest = file.as_bytes();

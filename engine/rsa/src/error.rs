@@ -79,7 +79,8 @@ texts! {
         DP = "d_p is not below p or e*d_p is not 1 modulo p-1; {DAMAGED}";
         DQ = "d_q is not below q or e*d_q is not 1 modulo q-1; {DAMAGED}";
         /// The bytes at the field are in `what`.
-        Der { field: &'static str, what: String } = "malformed DER at {field}: {what}; {RESTORE}";
+        Der { field: &'static str, what: String } =
+            "malformed ASN.1 (DER) at {field}: {what}; {RESTORE}";
         // One text for every reason: an attacker must not learn how far a forgery came.
         DecryptionFailed =
             "the ciphertext does not decrypt: it is damaged, or made with another key, padding, \
@@ -125,18 +126,27 @@ texts! {
         NotRsa { algorithm: String } =
             "not an RSA key but one for {algorithm}: give a key of algorithm rsaEncryption";
         PemBase64 { label: String } = "wrong base64 in the PEM block {label}; {RESTORE}";
+        /// A header that is not that of an encrypted key, or a blank line.
+        PemHeader { label: String } =
+            "the PEM block {label} has a header or a blank line, which OpenSSL does not read \
+             either: remove it, so that only base64 is between the BEGIN and END lines";
         /// The last block of the file has this label.
         PemLabel { label: String, expected: Expected } =
             "found the PEM block {label} where {expected}";
+        PemLine =
+            "-----BEGIN is not alone in its line, so no PEM block begins: remove what is before \
+             -----BEGIN LABEL----- and after it, and end lines with LF or CRLF";
         PemTruncated { label: String } =
-            "the PEM block {label} is truncated: its line -----END {label}----- is missing; \
-             {RESTORE}";
+            "the PEM block {label} is truncated: its line -----END {label}----- is missing, or \
+             has other text in it; {RESTORE}";
+        PemUtf16 = "the file is text in UTF-16: save it as ASCII or UTF-8";
         PrimeComposite(prime: Prime) = "{prime} is not prime; {DAMAGED}";
         PrimeEven(prime: Prime) = "the prime {prime} is even; {DAMAGED}";
         PrimeOne(prime: Prime) = "the prime {prime} is one; {DAMAGED}";
         PrimeSmall(prime: Prime) =
             "the prime {prime} is shorter than a quarter of the modulus: \
              generate a key with primes of equal length";
+        PrimeZero(prime: Prime) = "the prime {prime} is zero; {DAMAGED}";
         Product = "p*q is not n; {DAMAGED}";
         QInv = "q_inv is not below p or q*q_inv is not 1 modulo p; {DAMAGED}";
         // One text for every reason: a forger must not learn how far a forgery came.
@@ -315,12 +325,16 @@ mod tests {
             Rejected::NotAKey.into(),
             Rejected::NotRsa { algorithm: "DSA".into() }.into(),
             Rejected::PemBase64 { label: label() }.into(),
+            Rejected::PemHeader { label: label() }.into(),
             Rejected::PemLabel { label: label(), expected }.into(),
+            Rejected::PemLine.into(),
             Rejected::PemTruncated { label: label() }.into(),
+            Rejected::PemUtf16.into(),
             Rejected::PrimeComposite(Prime::P).into(),
             Rejected::PrimeEven(Prime::P).into(),
             Rejected::PrimeOne(Prime::Q).into(),
             Rejected::PrimeSmall(Prime::Q).into(),
+            Rejected::PrimeZero(Prime::P).into(),
             Rejected::Product.into(),
             Rejected::QInv.into(),
             Rejected::Size { bits: 9000 }.into(),

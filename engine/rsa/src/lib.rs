@@ -66,6 +66,8 @@ mod operations;
 mod parse;
 mod parts;
 mod path;
+#[cfg(feature = "pem")]
+pub mod pem;
 pub mod pkcs1v15;
 mod plan;
 mod plans;

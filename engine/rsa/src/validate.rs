@@ -52,7 +52,7 @@ pub(crate) struct CheckedPublic {
 }
 
 /// Checks a private key. After the errors of [`public`], the first of these that applies is
-/// returned: `PrimeEven`, `PrimeOne`, `EqualPrimes`, `Product`, `PrimeSmall`, `DP`, `DQ`, `QInv`,
+/// returned: `PrimeZero`, `PrimeOne`, `PrimeEven`, `EqualPrimes`, `Product`, `PrimeSmall`, `DP`, `DQ`, `QInv`,
 /// `D`.
 pub(crate) fn private(parts: &KeyParts) -> Result<Checked, Error> {
     let public = public(&parts.n, &parts.e)?;
@@ -81,10 +81,10 @@ pub(crate) fn public(n: &[u8], e: &[u8]) -> Result<CheckedPublic, Error> {
         Rejected::Size { bits }
     } else if is_even(n) {
         Rejected::ModulusEven
-    } else if is_even(e) {
-        Rejected::ExponentEven
     } else if bit_len(e) < 2 {
         Rejected::ExponentSmall
+    } else if is_even(e) {
+        Rejected::ExponentEven
     } else if bit_len(e) > EXPONENT_BITS_MAX {
         // 2^256 itself is even. e is therefore below it, and below every n.
         Rejected::ExponentLarge { bits: bit_len(e) }
@@ -99,11 +99,11 @@ pub(crate) fn public(n: &[u8], e: &[u8]) -> Result<CheckedPublic, Error> {
 fn primes(parts: &KeyParts, n: &[u64]) -> Result<(Natural, Natural), Error> {
     let (p, q) = (trim(&parts.p), trim(&parts.q));
     for (bytes, prime) in [(p, Prime::P), (q, Prime::Q)] {
-        if is_even(bytes) {
-            return Err(Rejected::PrimeEven(prime).into());
-        }
-        if bit_len(bytes) == 1 {
-            return Err(Rejected::PrimeOne(prime).into());
+        match bit_len(bytes) {
+            0 => return Err(Rejected::PrimeZero(prime).into()),
+            1 => return Err(Rejected::PrimeOne(prime).into()),
+            _ if is_even(bytes) => return Err(Rejected::PrimeEven(prime).into()),
+            _ => (),
         }
     }
     let n_len = 8 * n.len();

@@ -97,8 +97,14 @@ pub(crate) struct Credentials {
     staple: Option<Result<Staple, String>>,
     /// A digest of the bytes that the chain and the OCSP response were read from.
     chain_id: [u8; 32],
-    /// The file of the chain, for messages.
-    file: Option<PathBuf>,
+    /// The files, for messages.
+    files: Option<Files>,
+}
+
+#[derive(Clone)]
+struct Files {
+    chain: PathBuf,
+    key: PathBuf,
 }
 
 impl Credentials {
@@ -115,11 +121,12 @@ impl Credentials {
         known: impl FnOnce(&KeyId) -> Option<Arc<Key>>,
     ) -> Result<Arc<Self>, Error> {
         match (certificate, before) {
-            (Certificate::Files { chain: file, key }, _) => {
-                let (chain, key) = (read("the certificate", file)?, read("the private key", key)?);
-                let staple = read_staple(file)?;
-                Self::parse((&chain, staple), &key, Some(file), before, known)
-                    .map_err(|why| within(file, why))
+            (Certificate::Files { chain, key }, _) => {
+                let files = Files { chain: chain.clone(), key: key.clone() };
+                let (chain, key) = (read("the certificate", chain)?, read("the private key", key)?);
+                let staple = read_staple(&files.chain)?;
+                Self::parse((&chain, staple), &key, Some(&files), before, known)
+                    .map_err(|why| files.name(why))
             }
             (Certificate::Pem { chain, key }, _) => {
                 Self::parse((chain, None), key, None, before, known)
@@ -132,7 +139,7 @@ impl Credentials {
     fn parse(
         (chain, staple): (&[u8], Option<Zeroizing<Vec<u8>>>),
         key: &[u8],
-        file: Option<&PathBuf>,
+        files: Option<&Files>,
         before: Option<&Arc<Self>>,
         known: impl FnOnce(&KeyId) -> Option<Arc<Key>>,
     ) -> Result<Arc<Self>, Error> {
@@ -153,12 +160,13 @@ impl Credentials {
         };
         // without a response clients still come; with a wrong one they do not
         let staple = staple.map(|der| Staple::parse(&der, &chain));
-        Ok(Arc::new(Self { chain, key, staple, chain_id, file: file.cloned() }))
+        Ok(Arc::new(Self { chain, key, staple, chain_id, files: files.cloned() }))
     }
 
     /// Returns a notice if there is an OCSP response that is not sent.
     pub(crate) fn notice(&self) -> Option<Notice> {
-        let (chain, why) = (self.file.clone()?, self.staple.as_ref()?.as_ref().err()?.clone());
+        let (chain, why) =
+            (self.files.clone()?.chain, self.staple.as_ref()?.as_ref().err()?.clone());
         Some(Notice::NotStapled { chain, why })
     }
 
@@ -169,8 +177,8 @@ impl Credentials {
 
     /// Adds the file to an error about this certificate or its key.
     pub(crate) fn name(&self, why: Error) -> Error {
-        match &self.file {
-            Some(file) => within(file, why),
+        match &self.files {
+            Some(files) => files.name(why),
             None => why,
         }
     }
@@ -191,12 +199,15 @@ impl Credentials {
     }
 }
 
-fn within(chain: &Path, why: Error) -> Error {
-    match why {
-        Error::Rejected(why) => {
-            Rejected::Files { chain: chain.to_owned(), why: Box::new(why) }.into()
-        }
-        other => other,
+impl Files {
+    /// Adds the file at fault to an error.
+    fn name(&self, why: Error) -> Error {
+        let Error::Rejected(why) = why else { return why };
+        let file = match why {
+            Rejected::Key(_) | Rejected::KeyMismatch => &self.key,
+            _ => &self.chain,
+        };
+        Rejected::File { file: file.clone(), why: Box::new(why) }.into()
     }
 }
 
@@ -269,7 +280,7 @@ fn self_signed(kind: KeyKind) -> Result<Credentials, Error> {
     });
     let (key, certificate) = made.map_err(Unavailable::openssl("making a certificate"))?;
     let (chain, key) = (vec![certificate], Arc::new(key));
-    Ok(Credentials { chain, key, staple: None, chain_id: [0; 32], file: None })
+    Ok(Credentials { chain, key, staple: None, chain_id: [0; 32], files: None })
 }
 
 pub(crate) fn make_key(kind: KeyKind) -> Result<PKey<Private>, ErrorStack> {

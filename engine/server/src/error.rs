@@ -104,9 +104,9 @@ pub enum Rejected {
         instead: String,
     },
     /// One of the certificates, or its key, is refused.
-    Files {
-        /// The chain.
-        chain: PathBuf,
+    File {
+        /// The file of the chain, or of the key.
+        file: PathBuf,
         /// The reason.
         why: Box<Self>,
     },
@@ -364,7 +364,7 @@ impl fmt::Display for Rejected {
                 "engine {engine} does not support this {key} key (provider {instead} would sign): \
                  give an RSA key of two primes and 1024 to 8192 bits, or choose engine openssl"
             ),
-            Self::Files { chain, why } => write!(f, "{}: {why}", chain.display()),
+            Self::File { file, why } => write!(f, "{}: {why}", file.display()),
             Self::KeyMismatch => {
                 f.write_str("the private key does not match the certificate: give a matching pair")
             }

@@ -4,7 +4,7 @@
 use core::iter;
 
 use der::asn1::{AnyRef, ObjectIdentifier, UintRef};
-use der::{Decode, SliceReader, Tag};
+use der::{Decode, SliceReader, Tag, Tagged};
 use pkcs1::{RsaPrivateKeyRef, RsaPublicKeyRef};
 use pkcs8::PrivateKeyInfoRef;
 use spki::{AlgorithmIdentifierRef, SubjectPublicKeyInfoRef};
@@ -49,7 +49,7 @@ pub(crate) fn private_info(info: &PrivateKeyInfoRef<'_>) -> Result<KeyParts, Err
 
 pub(crate) fn private_pkcs1(der: &[u8]) -> Result<KeyParts, Error> {
     let key = RsaPrivateKeyRef::from_der(der)
-        .map_err(|error| malformed(first_bad(der, &PRIVATE_FIELDS))(error))?;
+        .map_err(|error| malformed_number(der, &PRIVATE_FIELDS, error))?;
     if key.other_prime_infos.is_some() {
         return Err(Rejected::MultiPrime.into());
     }
@@ -77,7 +77,7 @@ pub(crate) fn public_info(info: &SubjectPublicKeyInfoRef<'_>) -> Result<(Vec<u8>
 
 pub(crate) fn public_pkcs1(der: &[u8]) -> Result<(Vec<u8>, Vec<u8>), Error> {
     let key = RsaPublicKeyRef::from_der(der)
-        .map_err(|error| malformed(first_bad(der, &PUBLIC_FIELDS))(error))?;
+        .map_err(|error| malformed_number(der, &PUBLIC_FIELDS, error))?;
     Ok((key.modulus.as_bytes().to_vec(), key.public_exponent.as_bytes().to_vec()))
 }
 
@@ -127,7 +127,7 @@ impl Shape {
         let outer = AnyRef::from_der(der).map_err(malformed(field))?;
         let mut reader = SliceReader::new(outer.value()).map_err(malformed(field))?;
         let mut fields = iter::from_fn(|| AnyRef::decode(&mut reader).ok());
-        let mut tag = || fields.next().map(|field| der::Tagged::tag(&field));
+        let mut tag = || fields.next().map(|field| Tagged::tag(&field));
         match (tag(), tag(), tag()) {
             (Some(Tag::Integer), Some(Tag::Integer), None) => Ok(Self::Pkcs1Public),
             (Some(Tag::Integer), Some(Tag::Integer), Some(_)) => Ok(Self::Pkcs1),
@@ -143,16 +143,28 @@ impl Shape {
     }
 }
 
-/// Returns the name of the first field that is not an unsigned number, in a malformed `der`.
-fn first_bad(der: &[u8], fields: &[&'static str]) -> &'static str {
-    let Ok(outer) = AnyRef::from_der(der) else {
-        return "the SEQUENCE of the RSA key";
+/// Names the first field of a malformed `der` that is not an unsigned number.
+fn malformed_number(der: &[u8], fields: &[&'static str], error: der::Error) -> Error {
+    let reader = AnyRef::from_der(der).and_then(|outer| SliceReader::new(outer.value()));
+    let Ok(mut reader) = reader else {
+        return malformed("the SEQUENCE of the RSA key")(error);
     };
-    let Ok(mut reader) = SliceReader::new(outer.value()) else {
-        return "the SEQUENCE of the RSA key";
-    };
-    let bad = fields.iter().find(|_| UintRef::decode(&mut reader).is_err());
-    bad.copied().unwrap_or("the end of the RSA key")
+    for &field in fields {
+        let number = AnyRef::decode(&mut reader.clone());
+        if UintRef::decode(&mut reader).is_ok() {
+            continue;
+        }
+        let is_negative = number.is_ok_and(|number| {
+            let first = number.value().first().copied();
+            Tagged::tag(&number) == Tag::Integer && first.is_some_and(|byte| byte >= 0x80)
+        });
+        if is_negative {
+            let what = "a negative INTEGER: the zero byte before its first bit is missing".into();
+            return Rejected::Der { field, what }.into();
+        }
+        return malformed(field)(error);
+    }
+    malformed("the end of the RSA key")(error)
 }
 
 /// Converts an error of the DER reader. The text has tags, lengths and positions, but no contents.

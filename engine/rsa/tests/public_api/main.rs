@@ -11,6 +11,7 @@ mod keys;
 mod made;
 mod old_hashes;
 mod operations;
+mod pem;
 mod vectors;
 mod wycheproof;
 

@@ -154,7 +154,7 @@ fn damaged(key: &Path) -> Vec<u8> {
 #[track_caller]
 fn is_refused(refused: Result<(), Error>, engine: Engine) {
     let refused = refused.unwrap_err().to_string();
-    assert!(refused.contains("second.pem: "), "{engine}: {refused}");
+    assert!(refused.contains("key.pem: "), "{engine}: {refused}");
     let reasons = ["its signature is not valid", "signing with it fails"];
     assert!(reasons.iter().any(|reason| refused.contains(reason)), "{engine}: {refused}");
 }

@@ -104,9 +104,10 @@ fn keys_and_certificates() {
     assert_says(with(&chain, &chain), &["no usable private key"]);
     assert_says(with(&key, &key), &["no usable certificate"]);
     let other = keys().join("rsa-3072.pem");
-    assert_says(with(&chain, &other), &["the private key does not match the certificate"]);
+    let matching = "rsa-3072.pem: the private key does not match the certificate";
+    assert_says(with(&chain, &other), &[matching]);
     let encrypted = keys().join("rsa-2048-encrypted.pem");
-    assert_says(with(&chain, &encrypted), &["it is encrypted", "unencrypted PEM"]);
+    assert_says(with(&chain, &encrypted), &["rsa-2048-encrypted.pem: ", "it is encrypted"]);
     assert_says(with(&chain, &folder.0), &["cannot read the private key"]);
     let endless = Path::new("/dev/zero");
     assert_says(with(&chain, endless), &["cannot read the private key", "more than 1048576 bytes"]);

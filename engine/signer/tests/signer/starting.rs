@@ -74,6 +74,22 @@ fn an_encrypted_key_is_refused_without_a_question() {
     refused(&folder, &text, "unencrypted");
 }
 
+/// tollgate-rsa compares all such files with openssl.
+#[test]
+fn text_and_other_blocks_around_a_key_are_skipped() {
+    let folder = Folder::new();
+    let good = settings(&folder, &own_client(r#"["site"]"#, r#"["sign"]"#));
+    let before = "\u{feff}# -----BEGIN PRIVATE KEY----- is a line below\n\
+                  # -----BEGIN TOLLGATE REMOTE KEY----- is none\nBag Attributes: <none>\n\
+                  -----BEGIN EC PARAMETERS-----\nBggqhkjOPQMBBw==\n-----END EC PARAMETERS-----\n";
+    for name in ["rsa-2048.pem", "ec-p256.pem"] {
+        let key = before.to_owned() + &fs::read_to_string(key_file(name)).unwrap();
+        let file = folder.write("comment.pem", key.replace('\n', "\r\n"));
+        let text = good.replace(&key_file(name), &file.display().to_string());
+        Signer::check(&read(&folder, &text).unwrap()).unwrap();
+    }
+}
+
 #[test]
 fn the_socket_of_an_ended_signer_is_replaced_and_no_other_file() {
     let folder = Folder::new();

@@ -3,6 +3,7 @@
 use core::fmt;
 
 use crate::phase::SessionPhase;
+use crate::registry::GroupNumber;
 use crate::wire::{AlertDescription, AlertLevel, Content, Extension, Message};
 
 /// The reason why a connection failed. Every further call returns the same error until the
@@ -92,7 +93,8 @@ errors! {
         SendAfterClose = "application data or a key update after close";
         SentTooMuch = "more bytes announced as sent than were waiting";
         SessionUnfit = "the session to resume is empty, or of another suite";
-        ServerName = "not a DNS name in ASCII of at most 253 bytes; leave it out for an address";
+        ServerName = "not a DNS name in ASCII of at most 253 bytes, without a dot at its end; leave \
+            it out for an address";
         UpdateUnknown = "key updates need TLS 1.3";
     }
 }
@@ -125,7 +127,7 @@ errors! {
         ExtensionTwice { extension: Extension } = "extension {extension} occurs twice";
         ExtensionUnexpected { extension: Extension } =
             "extension {extension} does not belong there, or was not offered";
-        Group { found: u16 } = "it chose group {found}, which was not offered";
+        Group { found: GroupNumber } = "it chose group {found}, which was not offered";
         IllegalParameter { message: Message, field: &'static str } =
             "{message} has a value that is not allowed in: {field}";
         Interleaved = "a handshake message crosses a change of keys or another record";
@@ -145,6 +147,10 @@ errors! {
         RecordType { found: Content } = "a record of type {found}; does the port speak TLS?";
         RecordVersion { found: u16 } =
             "a record of version 0x{found:04X}; does the port speak TLS?";
+        /// RFC 8446 §4.1.4.
+        RetryTwice = "it sent a second HelloRetryRequest";
+        /// It names the group of the key share, or neither a group nor a cookie (RFC 8446 §4.1.4).
+        RetryVain = "its HelloRetryRequest changes nothing in the ClientHello";
         SignatureScheme { found: u16 } =
             "signature scheme 0x{found:04X} was not offered, or does not fit its key";
         UnexpectedMessage { expected: &'static str, found: Found } =
@@ -174,6 +180,7 @@ impl Violation {
             | Self::IllegalParameter { .. }
             | Self::KeyShare
             | Self::PrimeUnnamed
+            | Self::RetryVain
             | Self::SignatureScheme { .. } => AlertDescription::ILLEGAL_PARAMETER,
             Self::BadFinished | Self::BadSignature => AlertDescription::DECRYPT_ERROR,
             Self::BadRecordMac => AlertDescription::BAD_RECORD_MAC,
@@ -189,6 +196,7 @@ impl Violation {
             Self::EmptyRecord { .. }
             | Self::Interleaved
             | Self::RecordType { .. }
+            | Self::RetryTwice
             | Self::UnexpectedMessage { .. }
             | Self::Unprotected { .. } => AlertDescription::UNEXPECTED_MESSAGE,
             Self::PrimeSize { .. } => AlertDescription::INSUFFICIENT_SECURITY,

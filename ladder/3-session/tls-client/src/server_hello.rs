@@ -2,7 +2,7 @@
 
 use crate::decode::Reader;
 use crate::error::Violation;
-use crate::registry::{Group, SignatureScheme};
+use crate::registry::{Group, GroupNumber, SignatureScheme};
 use crate::settings::Settings;
 use crate::wire::{Extension, Message, TLS12, TLS13};
 
@@ -228,7 +228,7 @@ impl<'a> Hello13<'a> {
 pub(crate) fn offered(number: u16, settings: &Settings) -> Result<Group, Violation> {
     Group::from_number(number)
         .filter(|group| settings.groups.contains(group))
-        .ok_or(Violation::Group { found: number })
+        .ok_or(Violation::Group { found: GroupNumber(number) })
 }
 
 /// Returns the offered signature scheme with this number.

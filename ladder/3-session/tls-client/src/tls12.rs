@@ -17,7 +17,7 @@ use crate::phase::Await;
 use crate::prf::{Master, Side};
 use crate::protect::RecordKey;
 use crate::receive::Stop;
-use crate::registry::Group;
+use crate::registry::{Group, GroupNumber};
 use crate::saved::Name;
 use crate::server_hello::{Hello12, offered, offered_scheme};
 use crate::session::Agreed;
@@ -351,7 +351,7 @@ fn field_parameters<'a>(
     match Field::name(p, g) {
         _ if settings.groups.is_empty() => Ok(Parameters::Field { p, g, public }),
         Some(group) if settings.groups.contains(&group) => Ok(Parameters::Named { group, public }),
-        Some(group) => Err(Violation::Group { found: group.number() }),
+        Some(group) => Err(Violation::Group { found: GroupNumber(group.number()) }),
         None => Err(Violation::PrimeUnnamed),
     }
 }

@@ -129,11 +129,11 @@ impl Connection {
         cookie: &[u8],
     ) -> Result<(), Stop> {
         if self.facts.hello_retry {
-            return Err(self.unexpected(Found::Handshake(Message::SERVER_HELLO)).into());
+            return Err(Violation::RetryTwice.into());
         }
         // a retry must name a group or carry a cookie, and must not name the group already sent
         if group == self.session.share || (group.is_none() && cookie.is_empty()) {
-            return Err(illegal("key_share").into());
+            return Err(Violation::RetryVain.into());
         }
         self.facts.hello_retry = true;
         self.session.transcript.retry();

@@ -58,6 +58,9 @@ impl FromStr for NatsServer {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let wanted = "give tls://HOST:PORT, or nats://127.0.0.1:PORT for a server without TLS";
+        if text.split_once('[').is_some_and(|(_, ip)| ip.contains('%')) {
+            return Err("an address of NATS has no zone: give another address of the server");
+        }
         let (scheme, _) = text.split_once("://").ok_or(wanted)?;
         let address: ServerAddr = text.parse().map_err(|_| wanted)?;
         if address.has_user_pass() || address.password().is_some() {
@@ -68,7 +71,7 @@ impl FromStr for NatsServer {
         match scheme {
             _ if host.is_empty() => Err(wanted),
             "tls" => Ok(Self(address)),
-            "nats" if is_here || host == "localhost" => Ok(Self(address)),
+            "nats" if is_here || matches!(host, "localhost" | "localhost.") => Ok(Self(address)),
             "nats" => Err("without TLS it must be a loopback address: give tls://HOST:PORT"),
             _ => Err(wanted),
         }
@@ -407,8 +410,13 @@ mod tests {
 
     #[test]
     fn servers_without_tls_are_on_this_machine() {
-        for good in ["tls://nats1:4222", "tls://10.0.0.1", "nats://127.0.0.1:4222", "nats://[::1]"]
-        {
+        for good in [
+            "tls://nats1:4222",
+            "tls://10.0.0.1",
+            "nats://127.0.0.1:4222",
+            "nats://[::1]",
+            "nats://localhost.",
+        ] {
             let server: NatsServer = good.parse().unwrap();
             assert_eq!(server.to_string(), good);
         }
@@ -416,6 +424,7 @@ mod tests {
             "",
             "nats1:4222",
             "nats://nats1:4222",
+            "tls://[fe80::1%eth0]:4222",
             "nats://10.0.0.1",
             "tls://",
             "wss://nats1",

@@ -200,7 +200,7 @@ mod tests {
         let Findings { reasons, .. } = judged(constant.clone(), 1, 1.0, 600..1200);
         let expected = Finding::OfferedOffPlan { outside: 79, queued: 79, arrivals: 1000 };
         assert_eq!(reasons, [expected]);
-        assert!(reasons[0].to_string().contains("warm up longer"), "{}", reasons[0]);
+        assert!(reasons[0].to_string().contains("measure longer"), "{}", reasons[0]);
         let Findings { reasons, .. } = judged(constant, 1, 1.0, 2000..2600);
         assert_eq!(reasons, [], "within the part it is in the times, and in nothing else");
     }

@@ -96,7 +96,8 @@ pub(crate) fn consent(
         Reach::Public => {}
     }
     let named = named.ok_or(Refusal::Unasked)?;
-    if !named.eq_ignore_ascii_case(host) {
+    // an absolute name has a dot at its end
+    if !named.strip_suffix('.').unwrap_or(named).eq_ignore_ascii_case(host) {
         return Err(Refusal::OtherHost { host: host.to_owned(), named: named.to_owned() });
     }
     let file = fetch(address).map_err(Refusal::NoFile)?;
@@ -217,8 +218,10 @@ mod tests {
     #[test]
     fn the_server_agrees_by_name_and_for_a_time() {
         let end: Timestamp = "2027-01-01T00:00:00Z".parse().unwrap();
-        let (found, calls) = asked(PUBLIC, Some("WWW.example.org"), Ok(GOOD));
-        assert_eq!((found, calls), (Ok(Some(end)), 1));
+        for named in ["WWW.example.org", "www.example.org."] {
+            let (found, calls) = asked(PUBLIC, Some(named), Ok(GOOD));
+            assert_eq!((found, calls), (Ok(Some(end)), 1));
+        }
         assert_eq!(
             asked(PUBLIC, Some("www.example.org"), Err("status 404")).0,
             Err(Refusal::NoFile("status 404".to_owned()))

@@ -40,7 +40,8 @@ messages! {
                 format!("nothing listens on {address}: start the server, or give its address")
             }
             _ => format!(
-                "the first transaction with {address} failed, and no load was sent: {failure}"
+                "the first transaction with {address} failed, and no load was sent: {failure}; {}",
+                failure.advice().unwrap_or("see the server's log")
             ),
         };
         Referee(error: io::Error) =>

@@ -86,10 +86,11 @@ messages! {
             "the seed gives {arrivals} arrivals in the measured part, the mean is \
              {arrivals_mean:.0}: measure longer, or with several seeds";
         Drift { share: f64 } =>
-            "the rate moved by {:+.1} % during the measured part: warm up longer, stop other \
+            "the rate moved by {:+.1} % during the measured part: measure longer, stop other \
              programs, and repeat", 100.0 * share;
         Errors { failed: u64, attempts: u64, worst: Failure } =>
-            "{failed} of {attempts} transactions failed, most often: {worst}; see the server's log";
+            "{failed} of {attempts} transactions failed, most often: {worst}; {}",
+            worst.advice().unwrap_or("see the server's log");
         HelloRetries { count: u64 } =>
             "the server requested a second ClientHello {count} times, which costs a round trip: \
              enable the group of the plan in the server";
@@ -108,7 +109,7 @@ messages! {
             "{outside} arrivals began late, on the wrong side of a boundary of the measured part, \
              which has {arrivals}: {}",
             if 2 * queued > *outside {
-                "no connection was free for them; warm up longer, or give a lower rate or more \
+                "no connection was free for them; measure longer, or give a lower rate or more \
                  connections"
             } else {
                 "the client did not keep up; give it more threads and its own cores, or a lower \
@@ -137,10 +138,14 @@ messages! {
         Resumed { count: u64, handshakes: u64 } =>
             "the server's log shows {count} of {handshakes} sessions as resumed, and the plan \
              resumes none: something else uses this server";
+        ResumedCold { planned: f64, achieved: f64, starved: u64 } =>
+            "{:.1} % of the sessions were resumed, and the plan has {:.1} %: {starved} connections \
+             began before there was a session to offer; give more requests, or fewer connections",
+            100.0 * achieved, 100.0 * planned;
         ResumedOffPlan { planned: f64, achieved: f64, offered: u64, refused: u64, starved: u64 } =>
             "{:.1} % of the sessions were resumed, and the plan has {:.1} %: of {offered} offered \
              sessions the server refused {refused}, and {starved} connections had none to offer; \
-             enable this mechanism in the server, or warm up longer",
+             enable this mechanism in the server, or measure longer",
             100.0 * achieved, 100.0 * planned;
         Retransmits { count: u64, segments: u64 } =>
             "{count} of {segments} TCP segments of this machine were retransmitted: the network \
@@ -154,11 +159,11 @@ messages! {
         ServerCpuLost { why: String } =>
             "the server's CPU time could not be read to the end ({why}): see that the server lives";
         ServerGone { failure: Failure, transactions: u64 } =>
-            "the server stopped answering after {transactions} transactions: {failure}; start it \
-             again, and look at its log";
+            "the server stopped answering after {transactions} transactions: {failure}; {}",
+            failure.advice().unwrap_or("start it again, and look at its log");
         ShapeUnknown =>
-            "the measured part is too short to tell whether the rate stalled: measure for 600 ms \
-             at least";
+            "the measured part is too short to tell whether the rate stalled, shorter than 600 ms: \
+             measure longer";
         Spread { share: f64 } =>
             "the rate per bin scatters by {:.1} %: stop other programs, or measure longer",
             100.0 * share;

@@ -40,8 +40,8 @@
 //! * The [`Referee`] reads the server's own log ([`AccessLog`]). From the first connection to the
 //!   last, the log must have the same numbers of handshakes, requests and resumed sessions as the
 //!   client counted; otherwise the run is invalid and shows both numbers. A run is also invalid if
-//!   its share of resumed sessions misses the plan by more than one percentage point. Without
-//!   referee a run is at best unconfirmed.
+//!   its share of resumed sessions misses the plan by more than one percentage point, and by more
+//!   than a few sessions. Without referee a run is at best unconfirmed.
 //! * The system accounts CPU time. On loopback it delivers a packet within the call that sends the
 //!   packet, so part of the server's receiving is charged to the client, and vice versa.
 //! * An invalid run has no figures. Doubts are reported with the figures.
@@ -72,6 +72,7 @@
 mod access_log;
 mod agents;
 mod alarm;
+mod alert_advice;
 mod arrival_counts;
 mod arrivals;
 mod bisection;
@@ -111,6 +112,7 @@ mod referee;
 mod request_form;
 mod request_spec;
 mod requests;
+mod resumed_share;
 mod resumption;
 mod run;
 mod schedule;
@@ -149,6 +151,7 @@ extern crate self as tollgate_load;
 
 pub use access_log::AccessLog;
 pub use agents::{AgentPart, Agents};
+pub use alert_advice::alert_advice;
 pub use arrival_counts::ArrivalCounts;
 pub use arrivals::{Arrivals, Pattern, Think};
 pub use bisection::StepResult;

@@ -6,7 +6,7 @@ use std::io;
 
 use serde::{Deserialize, Serialize};
 
-use tollgate_tls_client::SessionPhase;
+use tollgate_tls_client::{AlertDescription, SessionPhase};
 
 use crate::messages::{messages, words};
 
@@ -50,7 +50,7 @@ messages! {
     #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
     #[serde(rename_all = "kebab-case", deny_unknown_fields)]
     Cause {
-        Alert(number: u8) => "alert {}", tollgate_tls_client::AlertDescription(*number);
+        Alert(number: u8) => "alert {}", AlertDescription(*number);
         Closed => "the server closed too early";
         Closes =>
             "the server closes before the last request of a connection: send fewer on each";

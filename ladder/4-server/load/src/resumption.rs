@@ -3,9 +3,7 @@
 use serde::{Deserialize, Serialize};
 use tollgate_tls_client as client;
 
-use crate::arrivals::Arrivals;
-use crate::counts::{Counts, Resumptions, share};
-use crate::finding::Finding;
+use crate::counts::{Counts, share};
 use crate::messages::words;
 
 /// The share of resumed sessions, and how the server finds them.
@@ -62,9 +60,6 @@ impl Mechanism {
     }
 }
 
-/// Maximum difference between planned and achieved share: one percentage point.
-const OFF_PLAN: f64 = 0.01;
-
 impl Resume {
     pub(crate) const OF_TRACE: &str =
         "the trace has sessions that were resumed: resume says how, with the share of its lines";
@@ -77,30 +72,12 @@ impl Resume {
         };
         (counts.confirmed > 0).then(|| share(found, counts.confirmed))
     }
-
-    /// Returns a finding if the sustained part misses the planned share.
-    pub(crate) fn miss(self, arrivals: &Arrivals, sustain: &Counts) -> Option<Finding> {
-        let achieved = self.achieved(sustain)?;
-        let Resumptions { offered, refused, starved, .. } = sustain.resumptions;
-        // the share in this part of a trace may differ from the share in the whole trace
-        let planned = match arrivals.reused_share() {
-            Some(_) => share(offered + starved, sustain.confirmed).min(1.0),
-            None => self.share,
-        };
-        ((achieved - planned).abs() > OFF_PLAN).then_some(Finding::ResumedOffPlan {
-            planned,
-            achieved,
-            offered,
-            refused,
-            starved,
-        })
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arrivals::Pattern;
+    use crate::arrivals::{Arrivals, Pattern};
     use crate::offer::Protocol;
     use crate::plan::{Exchange, Plan};
 
@@ -110,34 +87,6 @@ mod tests {
             let json = serde_json::to_string(&by).unwrap_or_default();
             assert_eq!(json, format!("\"{by}\""));
         }
-    }
-
-    #[test]
-    fn more_than_one_point_is_off_plan() {
-        let counts = |accepted, early_data| Counts {
-            confirmed: 1000,
-            resumptions: Resumptions { offered: 900, accepted, early_data, ..Default::default() },
-            ..Counts::default()
-        };
-        let plan = Plan::new(Protocol::Tls12X25519);
-        let resume = Resume { share: 0.8, by: Mechanism::Ticket };
-        for (accepted, is_off) in
-            [(800, false), (791, false), (809, false), (789, true), (811, true)]
-        {
-            assert_eq!(
-                resume.miss(&plan.arrivals, &counts(accepted, 0)).is_some(),
-                is_off,
-                "{accepted}"
-            );
-        }
-        let early = Resume { by: Mechanism::EarlyData, ..resume };
-        assert_eq!(early.miss(&plan.arrivals, &counts(900, 800)), None);
-        let text = early
-            .miss(&plan.arrivals, &counts(800, 0))
-            .map(|off| off.to_string())
-            .unwrap_or_default();
-        assert!(text.contains("80.0 %") && text.contains("0.0 %"), "{text}");
-        assert_eq!(resume.miss(&plan.arrivals, &Counts::default()), None, "nothing was measured");
     }
 
     #[test]
@@ -175,9 +124,5 @@ mod tests {
             let text = of(share).check().unwrap_err().to_string();
             assert!(text.contains("the trace has sessions that were resumed"), "{text}");
         }
-        // in the sustained part no session was to be resumed, and none was
-        let counts = Counts { confirmed: 2, ..Counts::default() };
-        let plan = of(Some(0.5));
-        assert_eq!(plan.resume.and_then(|resume| resume.miss(&plan.arrivals, &counts)), None);
     }
 }

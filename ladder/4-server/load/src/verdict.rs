@@ -6,6 +6,7 @@ use crate::arrivals::{Arrivals, Pattern};
 use crate::finding::{Finding, Findings};
 use crate::plan::Plan;
 use crate::referee::Seen;
+use crate::resumed_share::judge_resumed;
 use crate::steady::Steady;
 use crate::tally::Tally;
 
@@ -68,8 +69,7 @@ impl Evidence {
             findings.reasons.push(Finding::Nothing);
         }
         findings.doubts.extend(tally.arrivals.judge_drawn(plan));
-        let missed = plan.resume.and_then(|resume| resume.miss(&plan.arrivals, &tally.sustain));
-        findings.reasons.extend(missed);
+        judge_resumed(plan, &tally.sustain, &mut findings);
         self.judge_referee(&mut findings.reasons);
         self.judge_shape(&mut findings);
         if self.server_cpu_late && findings.reasons.is_empty() {
@@ -244,7 +244,7 @@ mod tests {
     fn each_reason_makes_a_run_invalid() {
         let rows: [Row; 12] = [
             (|case| case.part.client_cpu = client(0.97, 0.0), &["97 % of a core"]),
-            (|case| case.part.tally.bins = (0..20).map(|i| 40 + i).collect(), &["warm up longer"]),
+            (|case| case.part.tally.bins = (0..20).map(|i| 40 + i).collect(), &["measure longer"]),
             (|case| case.part.tally.bins[7] = 0, &["for a while"]),
             (|case| case.seen = Some(Err("disk on fire".to_owned())), &["disk on fire"]),
             (|case| case.server_cpu_lost = Some("7 is gone".to_owned()), &["7 is gone"]),
@@ -269,7 +269,10 @@ mod tests {
                 },
                 &["2 connections were refused"],
             ),
-            (|case| fail(case, Phase::Hello, Cause::Alert(80)), &["2 of 1002", "internal_error"]),
+            (
+                |case| fail(case, Phase::Hello, Cause::Alert(80)),
+                &["2 of 1002", "internal_error", "failed: see its log"],
+            ),
         ];
         check(&rows, Verdict::Invalid);
     }

@@ -3,10 +3,16 @@
 use std::io::{self, ErrorKind, Read, Write};
 use std::sync::Arc;
 
-use tollgate_tls_client::{Config, Connection, Error as TlsError, Event, Settings};
+use tollgate_load::alert_advice;
+use tollgate_tls_client::{
+    AlertDescription, Config, Connection, Error as TlsError, Event, Settings, Violation,
+};
 
 use crate::site::Site;
 use crate::wire::Wire;
+
+/// TLS 1.2 on the wire.
+const TLS12: u16 = 0x0303;
 
 /// A connection after its handshake.
 pub(crate) struct BlockingClient {
@@ -27,15 +33,54 @@ pub(crate) enum Failed {
 }
 
 impl Failed {
+    /// Returns the failure and what to do.
     pub(crate) fn why(&self) -> String {
+        const NO_TLS: &str = "check that it supports TLS 1.2 or 1.3 on this port, and read its log";
         match self {
-            Self::Tls(error) => error.to_string(),
-            Self::Io(error) if error.kind() == ErrorKind::WouldBlock => {
-                "no answer for 5 s".to_owned()
+            Self::Tls(TlsError::Alert { phase, description, .. }) => format!(
+                "it sent the alert {description} in phase {phase}; {}",
+                alert_advice(*description, (*phase).into())
+            ),
+            Self::Tls(error @ TlsError::Violation { violation, .. }) if !is_no_tls(*violation) => {
+                format!("{error}; read its log, and report the case")
             }
-            Self::Io(error) => error.to_string(),
+            Self::Tls(error) => format!("{error}; {NO_TLS}"),
+            Self::Io(error) if error.kind() == ErrorKind::WouldBlock => {
+                format!("no answer for 5 s; {NO_TLS}")
+            }
+            Self::Io(error) => format!("{error}; {NO_TLS}"),
         }
     }
+
+    /// Returns whether the server refuses the version, so that other suites need not be tried.
+    pub(crate) const fn is_about_version(&self) -> bool {
+        matches!(
+            self,
+            Self::Tls(TlsError::Alert { description: AlertDescription::PROTOCOL_VERSION, .. })
+        )
+    }
+
+    /// Returns how much the failure says about the reason why no handshake succeeds. That one of two
+    /// versions is refused says little; that the server answers with an older one says all.
+    pub(crate) const fn weight(&self) -> u8 {
+        match self {
+            Self::Tls(TlsError::Violation { violation: Violation::Version { found }, .. })
+                if *found < TLS12 =>
+            {
+                2
+            }
+            _ if self.is_about_version() => 0,
+            _ => 1,
+        }
+    }
+}
+
+/// Returns whether a port without TLS, or with another version, answers like this.
+const fn is_no_tls(violation: Violation) -> bool {
+    matches!(
+        violation,
+        Violation::RecordType { .. } | Violation::RecordVersion { .. } | Violation::Version { .. }
+    )
 }
 
 impl From<TlsError> for Failed {
@@ -108,7 +153,7 @@ impl Read for BlockingClient {
             self.turn().map_err(|failed| match failed {
                 Failed::Io(error) => error,
                 Failed::Tls(TlsError::EndOfStream { .. }) => ErrorKind::UnexpectedEof.into(),
-                Failed::Tls(error) => io::Error::other(error),
+                failed @ Failed::Tls(_) => io::Error::other(failed.why()),
             })?;
         }
         let count = self.data.len().min(into.len());

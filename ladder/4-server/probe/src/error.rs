@@ -9,8 +9,7 @@ tollgate_load::messages! {
     Error {
         Consent(error: tollgate_load::Error) => "{error}";
         Handshake { address: SocketAddr, why: String } =>
-            "{address} completes no handshake with this client: {why}; check that it supports TLS \
-             1.2 or 1.3 on this port, and read its log";
+            "{address} completes no handshake with this client: {why}";
         Unreachable { authority: String, error: io::Error } =>
             "{}", match error.kind() {
                 io::ErrorKind::ConnectionRefused => format!(
@@ -22,7 +21,8 @@ tollgate_load::messages! {
         ClientCertificate =>
             "client certificate and key do not fit: give a chain, the client's own first, and its \
              key: RSA, P-256, P-384 or Ed25519";
-        Unknown { host: String, why: String } => "{host} has no address ({why}): check the name";
+        Unknown { host: String, why: String } => "{host} has no address ({why}): check {}",
+            if host.contains('%') { "the zone, an interface of this machine" } else { "the name" };
     }
 }
 

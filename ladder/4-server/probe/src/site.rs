@@ -50,7 +50,8 @@ impl Site {
         certificate: Option<&ClientCertificate>,
         resolve: &Resolve<'_>,
     ) -> Result<Self, Error> {
-        let addresses = match url.address() {
+        // the resolver knows the number of a zone
+        let addresses = match url.address().filter(|_| !url.has_zone()) {
             Some(ip) => vec![SocketAddr::new(ip, url.port())],
             None => addresses(url, resolve)?,
         };
@@ -115,7 +116,7 @@ fn named(target: Target, url: &Url) -> Target {
 }
 
 fn addresses(url: &Url, resolve: &Resolve<'_>) -> Result<Vec<SocketAddr>, Error> {
-    let host = url.host();
+    let host = url.lookup_name();
     let unknown = |why: String| Error::Unknown { host: host.clone(), why };
     let found = resolve(&host, url.port()).map_err(|error| unknown(error.to_string()))?;
     let mut addresses: Vec<SocketAddr> = Vec::new();

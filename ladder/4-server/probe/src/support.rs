@@ -4,8 +4,7 @@
 use std::io::{self, ErrorKind};
 
 use tollgate_tls_client::{
-    AlertDescription, Error as TlsError, Facts, Group, KeyExchange, Settings, SignatureScheme,
-    Suite, VerifySignature,
+    Facts, Group, KeyExchange, Settings, SignatureScheme, Suite, VerifySignature,
 };
 
 use crate::blocking_client::{BlockingClient, Failed};
@@ -56,7 +55,8 @@ impl Support {
 pub(crate) fn look(site: &Site) -> Result<Support, Error> {
     let mut support = Support::default();
     let address = site.target().address();
-    let mut first = None;
+    // the first one of those that say most
+    let mut failure: Option<Failed> = None;
     // a version that the server has refused is not tried again
     let mut without = [false; 2];
     for suite in Suite::ALL {
@@ -71,13 +71,15 @@ pub(crate) fn look(site: &Site) -> Result<Support, Error> {
                 return Err(Error::Handshake { address, why: Failed::Io(error).why() });
             }
             Err(failed) => {
-                without[version] = refuses_version(&failed);
-                first.get_or_insert(failed);
+                without[version] = failed.is_about_version();
+                if failure.as_ref().is_none_or(|known| known.weight() < failed.weight()) {
+                    failure = Some(failed);
+                }
             }
         }
     }
     if support.suites.is_empty() {
-        let why = first.map_or_else(|| "no suite was tried".to_owned(), |failed| failed.why());
+        let why = failure.map_or_else(|| "no suite was tried".to_owned(), |failed| failed.why());
         return Err(Error::Handshake { address, why });
     }
     support.look_at_groups(site);
@@ -153,7 +155,10 @@ pub(crate) fn with_every_group(suite: Suite) -> Settings {
         KeyExchange::DheRsa => settings.groups.clear(),
         KeyExchange::Rsa => {}
         KeyExchange::EcdheRsa | KeyExchange::EcdheEcdsa | KeyExchange::Tls13 => {
-            settings.groups = vec![Group::X25519, Group::P256, Group::P384];
+            // the first one is that of the key share
+            settings.groups = vec![Group::X25519];
+            let others = Group::ALL.into_iter().filter(|group| *group != Group::X25519);
+            settings.groups.extend(others.filter(|group| group.serves(suite)));
         }
     }
     if suite.is_tls13() {
@@ -176,9 +181,4 @@ fn is_final(error: &io::Error) -> bool {
         error.kind(),
         ErrorKind::ConnectionRefused | ErrorKind::TimedOut | ErrorKind::WouldBlock
     )
-}
-
-fn refuses_version(failed: &Failed) -> bool {
-    let Failed::Tls(TlsError::Alert { description, .. }) = failed else { return false };
-    *description == AlertDescription::PROTOCOL_VERSION
 }

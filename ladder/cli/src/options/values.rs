@@ -3,6 +3,7 @@
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use core::ops::RangeBounds;
 use core::time::Duration;
+use std::net::ToSocketAddrs as _;
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -68,7 +69,19 @@ pub(crate) fn share(text: &str) -> Result<f64, String> {
 /// Reads an address with its port, or a port of 127.0.0.1.
 pub(crate) fn listens(text: &str) -> Result<SocketAddr, String> {
     let port = text.parse().map(|port| SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port));
-    port.or_else(|_| text.parse()).map_err(|_| "give IP:PORT, or a port of 127.0.0.1".to_owned())
+    let address = port.ok().or_else(|| socket_address(text));
+    address.ok_or_else(|| "give IP:PORT, or a port of 127.0.0.1".to_owned())
+}
+
+/// Reads an address with its port. An IPv6 address has brackets, and may have a zone.
+pub(crate) fn socket_address(text: &str) -> Option<SocketAddr> {
+    // only the resolver knows the names of zones
+    let with_zone = || {
+        let (ip, port) = text.strip_prefix('[')?.split_once("]:")?;
+        let _zone = ip.split_once('%')?;
+        (ip, port.parse().ok()?).to_socket_addrs().ok()?.next()
+    };
+    text.parse().ok().or_else(with_zone)
 }
 
 /// Returns a parser for one of these words. Each word has a help text and a value.
@@ -84,6 +97,18 @@ pub(crate) fn one_of<T: Copy + Send + Sync + 'static, const N: usize>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn addresses_may_have_zones() {
+        for text in ["[fe80::1%lo]:443", "[fe80::1%1]:443"] {
+            let Some(SocketAddr::V6(address)) = socket_address(text) else { panic!("{text}") };
+            assert_eq!((address.scope_id(), address.port()), (1, 443), "{text}");
+        }
+        assert_eq!(listens("[::1]:443"), Ok("[::1]:443".parse().unwrap()));
+        for text in ["[fe80::1%lo]", "[fe80::1%]:443", "[::1%lo]:443", "fe80::1%lo:443", "h:443"] {
+            assert_eq!(socket_address(text), None, "{text}");
+        }
+    }
 
     #[test]
     fn seconds_have_units() {

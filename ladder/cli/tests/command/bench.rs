@@ -107,6 +107,11 @@ fn a_number_of_requests_ends_a_run() {
     assert!(stdout.contains("40 requests in each run, 60 s at most"), "{stdout}");
     // the 40 requests of the run, and the request of the probe before them
     assert_eq!(agreed(&stdout, "tollgate"), (41, 41));
+    // the first connections have no session to offer, and there is no warm-up
+    let flags = "bench -c 16 -n 200 --resume 50% --repeats 0 --engine tollgate --protocol tls13 \
+                 --bytes 100 --rounds 1";
+    let stdout = text(&line(flags, &[]));
+    assert!(stdout.contains("VALID") && !stdout.contains("INVALID"), "{stdout}");
     let half = line("bench -n 3 --requests-per-connection 2", &[]);
     refused(&half, "a multiple of --requests-per-connection");
 }

@@ -135,6 +135,24 @@ fn invalid_keys_are_refused_and_others_checked() {
     refused(&check("none.pem"), "none.pem: ");
 }
 
+/// tollgate-rsa compares all such files with openssl.
+#[test]
+fn text_and_other_blocks_around_a_key_are_skipped() {
+    let file = scratch("comment.pem");
+    let before = "\u{feff}# The line\n# -----BEGIN RSA PRIVATE KEY----- is not here.\nBag Attributes\n\
+                  -----BEGIN CERTIFICATE-----\nM*AA\n-----END CERTIFICATE-----\n";
+    for (name, format) in [("rsa-2048.pem", "PKCS#8"), ("rsa-2048-pkcs1.pem", "PKCS#1")] {
+        let key = fs::read_to_string(keys().join(name)).unwrap();
+        fs::write(&file, format!("{before}{key}").replace('\n', "\r\n")).unwrap();
+        let shown = said(&run(&["key", "show", file.name()]));
+        assert!(shown.starts_with(&format!("RSA private key, {format} in PEM\n")), "{shown}");
+        let stub = said(&run(&["key", "stub", file.name()]));
+        assert!(stub.contains("-----BEGIN TOLLGATE REMOTE KEY-----"), "{stub}");
+    }
+    fs::write(&file, " -----BEGIN PRIVATE KEY-----\n").unwrap();
+    refused(&run(&["key", "show", file.name()]), "-----BEGIN is not alone in its line");
+}
+
 #[test]
 fn unsupported_parameters_are_refused() {
     let made = |flags: &[&str]| run(&[&["key", "gen"], flags].concat());

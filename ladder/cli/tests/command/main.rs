@@ -10,6 +10,8 @@ mod consent;
 mod files;
 mod fleet;
 mod gpu;
+mod handshakes;
+mod hosts;
 mod key;
 mod kinds;
 mod ladder;

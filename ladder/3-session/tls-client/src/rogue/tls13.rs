@@ -178,19 +178,24 @@ fn a_cookie_is_returned_and_a_second_retry_refused() {
     rogue.say(Message::SERVER_HELLO, &body);
     rogue.say(Message::SERVER_HELLO, &body);
     // a second retry in the same flight
-    assert!(matches!(rogue.refused(), (SessionPhase::Hello, Violation::UnexpectedMessage { .. })));
+    assert_eq!(rogue.refused(), (SessionPhase::Hello, Violation::RetryTwice));
 
-    let mut rogue = Rogue::quiet(TLS13);
-    let strange = extension(51, &Group::P384.number().to_be_bytes());
-    let body = retry(&rogue, &[version(), strange].concat());
-    rogue.say(Message::SERVER_HELLO, &body);
-    assert_eq!(rogue.refused().1, Violation::Group { found: 24 });
-
-    let mut rogue = Rogue::quiet(TLS13);
-    let same = extension(51, &Group::X25519.number().to_be_bytes());
-    let body = retry(&rogue, &[version(), same].concat());
-    rogue.say(Message::SERVER_HELLO, &body);
-    assert_eq!(rogue.refused().1, illegal("key_share"));
+    let group = |number: u16| extension(51, &number.to_be_bytes());
+    for (extensions, violation, text) in [
+        (group(24), Violation::Group { found: GroupNumber(24) }, "group secp384r1, which"),
+        (group(25), Violation::Group { found: GroupNumber(25) }, "group secp521r1, which"),
+        (group(30), Violation::Group { found: GroupNumber(30) }, "group x448, which"),
+        (group(999), Violation::Group { found: GroupNumber(999) }, "group 999, which"),
+        (group(Group::X25519.number()), Violation::RetryVain, "HelloRetryRequest changes nothing"),
+        (vec![], Violation::RetryVain, "HelloRetryRequest changes nothing"),
+    ] {
+        let mut rogue = Rogue::quiet(TLS13);
+        let body = retry(&rogue, &[version(), extensions].concat());
+        rogue.say(Message::SERVER_HELLO, &body);
+        let (phase, found) = rogue.refused();
+        assert_eq!((phase, found), (SessionPhase::Hello, violation));
+        assert!(found.to_string().contains(text), "{found}");
+    }
 }
 
 #[test]
@@ -347,7 +352,7 @@ fn invalid_hellos_are_named() {
     let old = Violation::Version { found: 0x0303 };
     assert_eq!(refusal(vec![share(&pair)], |_| ()), old);
     let p256 = KeyPair::generate(Group::P256).unwrap();
-    let group = Violation::Group { found: 23 };
+    let group = Violation::Group { found: GroupNumber(23) };
     assert_eq!(refusal(vec![version(), share(&p256)], |_| ()), group);
     let zero = extension(51, &[&[0, 29][..], &vector(2, &[0; 32])].concat());
     assert_eq!(refusal(vec![version(), zero], |_| ()), Violation::KeyShare);

@@ -95,6 +95,8 @@ fn refusals_by_s_server_are_named() {
     let handshake_failure = AlertDescription::HANDSHAKE_FAILURE;
     let cases = [
         ("no-suite", vec!["-tls1_2", "-cipher", "AES256-SHA"], RSA, handshake_failure),
+        ("no-group", vec!["-tls1_3", "-groups", "P-521"], TLS13, handshake_failure),
+        ("no-group-either", vec!["-tls1_3", "-groups", "X448"], TLS13, handshake_failure),
         ("old", vec!["-tls1_2"], TLS13, AlertDescription::PROTOCOL_VERSION),
         ("new", vec!["-tls1_3"], ECDHE, AlertDescription::PROTOCOL_VERSION),
     ];

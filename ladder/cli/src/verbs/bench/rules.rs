@@ -9,7 +9,7 @@ use std::path::Path;
 use tollgate_agents::Address;
 use tollgate_curves::p256::P256;
 use tollgate_load::{Mechanism, Pattern, Protocol};
-use tollgate_probe::Scheme;
+use tollgate_probe::{Scheme, Url};
 use tollgate_server::KeyKind;
 
 use super::suites;
@@ -142,6 +142,10 @@ fn of_url(options: &Options) -> Option<&'static str> {
         () if has_agents && (has_form || given.client_cert.is_some()) => {
             "--agents: values that may be secret are not sent to agents: leave out --method, \
              --header, --body and --client-cert"
+        }
+        () if has_agents && url.as_ref().is_some_and(Url::has_zone) => {
+            "--agents: the zone of an address (%) is an interface of this machine: give agents an \
+             address without one"
         }
         () if are_on_nats && given.nats.nats.is_empty() => {
             "--agents: nats:FLEET/COUNT needs the address of NATS: give --nats"

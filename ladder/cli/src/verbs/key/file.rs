@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 use tollgate_rsa::pkcs1::{DecodeRsaPrivateKey as _, DecodeRsaPublicKey as _};
 use tollgate_rsa::pkcs8::EncodePublicKey as _;
-use tollgate_rsa::{Error, Found, Hash, PrivateKey, PublicKey, Rejected, Workspace};
+use tollgate_rsa::{Error, Found, Hash, PrivateKey, PublicKey, Rejected, Workspace, pem};
 
 use super::{Check, Show};
 use crate::error::CliError;
@@ -157,20 +157,24 @@ impl KeyFile {
             }
             Err(error) => return Err(error!("{name}: {error}")),
         };
-        let is_in = |text: &str| bytes.windows(text.len()).any(|part| part == text.as_bytes());
-        let pem = is_in("-----BEGIN ");
-        let pkcs1 = match (&key, pem) {
-            (Either::Private(_), true) => is_in("-----BEGIN RSA PRIVATE KEY-----"),
-            (Either::Private(_), false) => PrivateKey::from_pkcs1_der(&bytes).is_ok(),
-            (Either::Public(_), true) => is_in("-----BEGIN RSA PUBLIC KEY-----"),
-            (Either::Public(_), false) => PublicKey::from_pkcs1_der(&bytes).is_ok(),
+        // the block that was read is the first one that is such a key
+        let is_key = |der: &[u8]| match &key {
+            Either::Private(_) => PrivateKey::from_der(der).is_ok(),
+            Either::Public(_) => PublicKey::from_der(der).is_ok(),
+        };
+        let mut blocks = pem::blocks(&bytes).filter_map(|block| block.der().ok());
+        let block = blocks.find(|der| is_key(der));
+        let der = block.as_ref().map_or(&bytes[..], |block| block);
+        let pkcs1 = match &key {
+            Either::Private(_) => PrivateKey::from_pkcs1_der(der).is_ok(),
+            Either::Public(_) => PublicKey::from_pkcs1_der(der).is_ok(),
         };
         let format = match (&key, pkcs1) {
             (_, true) => "PKCS#1",
             (Either::Private(_), false) => "PKCS#8",
             (Either::Public(_), false) => "SubjectPublicKeyInfo",
         };
-        Ok(Self { key, encoding: if pem { "PEM" } else { "DER" }, format })
+        Ok(Self { key, encoding: if block.is_some() { "PEM" } else { "DER" }, format })
     }
 
     fn public(&self) -> &PublicKey {

@@ -10,7 +10,7 @@ use tollgate_keyless::Operation;
 
 use super::run_seconds;
 use super::sub_verbs::load_share;
-use crate::options::values::{Written, listens};
+use crate::options::values::{Written, listens, socket_address};
 
 /// The address of a signer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,7 +23,7 @@ impl FromStr for Address {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let tls = text.strip_prefix("tls:").and_then(|address| address.parse().ok());
+        let tls = text.strip_prefix("tls:").and_then(socket_address);
         let unix = text.strip_prefix("unix:").filter(|path| !path.is_empty());
         let found = tls.map(Self::Tls).or_else(|| Some(Self::Unix(unix?.into())));
         found.ok_or("give unix:PATH or tls:IP:PORT")
