@@ -3,6 +3,7 @@
 use core::fmt;
 
 use tollgate_cpu::memcheck;
+use tollgate_cpu::wipe::wipe_stack_after;
 use zeroize::Zeroize;
 
 use super::point::Affine;
@@ -28,14 +29,16 @@ impl SecretKey {
     ///
     /// [`InvalidSecret`] if the number is 0, or n or above.
     pub fn from_bytes(bytes: &[u8; 32]) -> Result<Self, InvalidSecret> {
-        let d = Scalar::from_least_bytes(bytes).ok_or(InvalidSecret)?;
-        if memcheck::declassified(d.is_zero()) == 0 { Ok(Self(d)) } else { Err(InvalidSecret) }
+        wipe_stack_after::<2048, _>(|| {
+            let d = Scalar::from_least_bytes(bytes).ok_or(InvalidSecret)?;
+            if memcheck::declassified(d.is_zero()) == 0 { Ok(Self(d)) } else { Err(InvalidSecret) }
+        })
     }
 
     /// Returns the number, big end first. The caller wipes it.
     #[must_use]
     pub fn to_bytes(&self) -> [u8; 32] {
-        self.0.to_bytes()
+        wipe_stack_after::<2048, _>(|| self.0.to_bytes())
     }
 }
 

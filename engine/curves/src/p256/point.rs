@@ -124,7 +124,7 @@ impl Point {
     }
 
     /// Returns the affine coordinates and 1/k.
-    pub(crate) fn affine_beside(&self, k: Scalar) -> (Affine, Scalar) {
+    pub(crate) fn affine_beside(&self, k: &Scalar) -> (Affine, Scalar) {
         let (z, k) = self.z.inverted_beside(k);
         (self.scaled(z), k)
     }

@@ -170,7 +170,7 @@ impl<M: Prime> Residue<M> {
     }
 
     /// Returns 1/x and 1/y, or 0 for 0, in less time than one after the other. Constant time.
-    pub(crate) fn inverted_beside<M2: Prime>(self, y: Residue<M2>) -> (Self, Residue<M2>) {
+    pub(crate) fn inverted_beside<M2: Prime>(self, y: &Residue<M2>) -> (Self, Residue<M2>) {
         let [x, y] = invert_in_step([(&M::INVERSE, &self.0), (&M2::INVERSE, &y.0)]);
         (Self::raw(montgomery::<M>(&x, &M::RRR)), Residue::raw(montgomery::<M2>(&y, &M2::RRR)))
     }

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use tollgate_cpu::{HaveIfma, memcheck};
+use tollgate_cpu::{HaveIfma, memcheck, proven};
 use zeroize::Zeroizing;
 
 use crate::batches::{LANES, by_number, by_word};
@@ -31,18 +31,10 @@ pub(super) const FEWEST_SIGNATURES: usize = 3;
 /// The same for verifications.
 pub(super) const FEWEST_VERIFICATIONS: usize = 3;
 
-/// A call that needs IFMA. The calling function takes a proof of it.
-macro_rules! proven {
-    ($call:expr) => {
-        // SAFETY: the caller's `_proof` shows that avx512f, avx512dq and avx512ifma are present.
-        unsafe { $call }
-    };
-}
-
 /// Returns k G. k is not zero.
 pub(super) fn base_multiple(k: &Scalar, proof: HaveIfma) -> Point {
     let k = Odd::new(k);
-    let multiple = proven!(p256_comb_sum8_ifma(&k, windows(proof)));
+    let multiple = proven!(proof, p256_comb_sum8_ifma(&k, windows(proof)));
     let [x, y, z] = multiple.map(|x| Element::new(&x));
     let mut point = Point::from_jacobian(x, y, z);
     point.y.negate(k.negative);
@@ -51,14 +43,14 @@ pub(super) fn base_multiple(k: &Scalar, proof: HaveIfma) -> Point {
 
 /// Returns whether the sum of eight points in affine coordinates is k G. k is not zero.
 fn have_sum(points: &[Lanes; 2], k: &Scalar, proof: HaveIfma) -> bool {
-    let numbers = proven!(difference(&Odd::new(k), windows(proof), points));
+    let numbers = proven!(proof, difference(&Odd::new(k), windows(proof), points));
     let [h, r, z] = numbers.map(|x| Element::new(&x).is_zero());
     memcheck::declassified(h & r & !z) != 0
 }
 
-fn windows(_proof: HaveIfma) -> &'static p256_comb_sum8_ifma::Table {
+fn windows(proof: HaveIfma) -> &'static p256_comb_sum8_ifma::Table {
     static TABLE: OnceLock<p256_comb_sum8_ifma::Table> = OnceLock::new();
-    TABLE.get_or_init(|| proven!(tables_ifma::sum8()))
+    TABLE.get_or_init(|| proven!(proof, tables_ifma::sum8()))
 }
 
 /// Appends the public keys of at most eight secret keys.
@@ -79,30 +71,30 @@ fn limbs(k: &[Odd; LANES]) -> Zeroizing<Lanes> {
 }
 
 /// Returns odd multiples of the base point.
-fn base_multiples(k: &[Odd; LANES], _proof: HaveIfma) -> Jacobian {
+fn base_multiples(k: &[Odd; LANES], proof: HaveIfma) -> Jacobian {
     static TABLE: OnceLock<p256_comb_mb8_ifma::Table> = OnceLock::new();
-    let table = TABLE.get_or_init(|| proven!(tables_ifma::mb8()));
-    proven!(p256_comb_mb8_ifma(&limbs(k), table))
+    let table = TABLE.get_or_init(|| proven!(proof, tables_ifma::mb8()));
+    proven!(proof, p256_comb_mb8_ifma(&limbs(k), table))
 }
 
-fn affine(points: &Jacobian, _proof: HaveIfma) -> [Lanes; 2] {
-    let (z, neighbours) = proven!(denominator(points));
+fn affine(points: &Jacobian, proof: HaveIfma) -> [Lanes; 2] {
+    let (z, neighbours) = proven!(proof, denominator(points));
     let inverse = Element::new(&z).inverted().number();
-    proven!(p256_affine_mb8_ifma(points, &inverse, &neighbours))
+    proven!(proof, p256_affine_mb8_ifma(points, &inverse, &neighbours))
 }
 
 /// Returns x and y of points, and all 1/k.
 fn affine_beside(
     points: &Jacobian,
     k: &[Scalar; LANES],
-    _proof: HaveIfma,
+    proof: HaveIfma,
 ) -> ([Lanes; 2], Zeroizing<[Scalar; LANES]>) {
     let (mut k, mut before) = (Zeroizing::new(*k), Zeroizing::new([Scalar::ZERO; LANES]));
-    let (z, neighbours) = proven!(denominator(points));
+    let (z, neighbours) = proven!(proof, denominator(points));
     let (inverse_of_z, inverse_of_k) =
-        Element::new(&z).inverted_beside(Scalar::products(&*k, &mut *before));
+        Element::new(&z).inverted_beside(&Scalar::products(&*k, &mut *before));
     Scalar::divide_all(inverse_of_k, &mut *k, &*before);
-    (proven!(p256_affine_mb8_ifma(points, &inverse_of_z.number(), &neighbours)), k)
+    (proven!(proof, p256_affine_mb8_ifma(points, &inverse_of_z.number(), &neighbours)), k)
 }
 
 /// Appends the shared secrets of at most eight pairs.
@@ -117,7 +109,7 @@ pub(super) fn agree_all(
         by_word(&core::array::from_fn(|l| pair(l).1.0.x.number())),
         by_word(&core::array::from_fn(|l| pair(l).1.0.y.number())),
     ];
-    let points = Zeroizing::new(affine(&proven!(p256_window_mb8_ifma(&k, &points)), proof));
+    let points = Zeroizing::new(affine(&proven!(proof, p256_window_mb8_ifma(&k, &points)), proof));
     let x = Zeroizing::new(by_number(&points[0]));
     shared.extend(x[..pairs.len()].iter().map(|x| SharedSecret(Element::new(x).to_bytes())));
 }
@@ -171,13 +163,13 @@ fn checked(
 }
 
 /// Takes the first nonces, of which those with random bytes are hashed in lanes.
-fn take_nonces(drafts: &mut [Option<Draft<'_>>; LANES], _proof: HaveIfma) {
+fn take_nonces(drafts: &mut [Option<Draft<'_>>; LANES], proof: HaveIfma) {
     let mut blocks = Zeroizing::new([[0; LANES]; 16]);
     for (l, draft) in drafts.iter().enumerate() {
         let block = draft.as_ref().map(|draft| draft.nonces.block()).unwrap_or_default();
         (0..16).for_each(|i| blocks[i][l] = block[i]);
     }
-    let hashes = Zeroizing::new(proven!(sha512_mb8_avx512(&blocks)));
+    let hashes = Zeroizing::new(proven!(proof, sha512_mb8_avx512(&blocks)));
     for (l, draft) in drafts.iter_mut().enumerate() {
         if let Some(draft) = draft {
             let mut hash = Zeroizing::new([0; 8]);
@@ -210,10 +202,10 @@ pub(super) fn verify_all(
         by_word(&core::array::from_fn(|l| request(l).key.0.x.number())),
         by_word(&core::array::from_fn(|l| request(l).key.0.y.number())),
     ];
-    let of_keys = proven!(p256_window_mb8_ifma(&limbs(&of_keys), &points));
+    let of_keys = proven!(proof, p256_window_mb8_ifma(&limbs(&of_keys), &points));
     let r = by_word(&core::array::from_fn(|l| request(l).signature.r.number()));
     let of_base = base_multiples(&of_base, proof);
-    let [difference, z] = proven!(p256_verify_mb8_ifma(of_keys, &of_base, negative, &r))
+    let [difference, z] = proven!(proof, p256_verify_mb8_ifma(of_keys, &of_base, negative, &r))
         .each_ref()
         .map(|x| by_number(x).map(|x| Element::new(&x)));
     valid.extend((0..requests.len()).map(|l| {
@@ -383,10 +375,12 @@ mod tests {
                 })
             };
             let from_comb = base_multiples(&with(&comb), proof);
-            let from_window = proven!(p256_window_mb8_ifma(&limbs(&with(&window)), &points));
+            let from_window = proven!(proof, p256_window_mb8_ifma(&limbs(&with(&window)), &points));
             for multiples in [from_comb, from_window] {
-                let [_, z] =
-                    proven!(p256_verify_mb8_ifma(multiples, &third, [0; LANES], &[[1; LANES]; 4]));
+                let [_, z] = proven!(
+                    proof,
+                    p256_verify_mb8_ifma(multiples, &third, [0; LANES], &[[1; LANES]; 4])
+                );
                 for (l, z) in by_number(&z).iter().enumerate() {
                     assert_eq!(Element::new(z) == Element::ZERO, l == lane, "lane {l}");
                 }

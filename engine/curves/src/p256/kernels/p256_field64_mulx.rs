@@ -24,7 +24,7 @@
 
 use core::arch::asm;
 
-use tollgate_cpu::{HaveAdxBmi2, HaveAvx2};
+use tollgate_cpu::{HaveAdxBmi2, HaveAvx2, proven};
 
 use super::p256_select_avx2::p256_select_avx2;
 use crate::mask::hidden;
@@ -409,9 +409,8 @@ pub(super) fn negated_if(x: &Element, mask: u64) -> Element {
 /// Returns an entry of a table in constant time. rustc ignores `#[inline(never)]` of a function that
 /// names a target feature, so the kernels, which the audit must find, name none.
 #[inline(always)]
-pub(super) fn selected(table: &[Affine], index: u64, _proof: HaveAvx2) -> Affine {
-    // SAFETY: `_proof` shows that avx2 is present.
-    unsafe { p256_select_avx2(table, index) }
+pub(super) fn selected(table: &[Affine], index: u64, proof: HaveAvx2) -> Affine {
+    proven!(proof, p256_select_avx2(table, index))
 }
 
 #[cfg(test)]
