@@ -3,7 +3,6 @@
 use std::sync::OnceLock;
 
 use tollgate_cpu::{HaveIfma, proven};
-use zeroize::Zeroizing;
 
 use crate::batches::{LANES, by_number, by_word};
 use crate::digits::half_of_odd;
@@ -37,8 +36,7 @@ pub(super) fn agree(k: &[u8; 32], u: Element, proof: HaveIfma) -> [u8; 32] {
 pub(super) fn public_keys(k: &[&[u8; 32]; LANES], proof: HaveIfma) -> [[u8; 32]; LANES] {
     static TABLE: OnceLock<comb52_mb8_ifma::Table> = OnceLock::new();
     let table = TABLE.get_or_init(|| proven!(proof, tables_ifma::mb8()));
-    let k = Zeroizing::new(k.map(|k| half_of_odd(&words(k))));
-    let k = Zeroizing::new(by_word(&k));
+    let k = by_word(&k.map(|k| half_of_odd(&words(k))));
     let (x, z) = proven!(proof, comb52_mb8_ifma(&k, table));
     quotients(&x, &z, proof)
 }
@@ -54,8 +52,7 @@ pub(super) fn agree_all(
         u
     });
     let u = proven!(proof, field52_ifma::element(&by_word(&u)));
-    let k = Zeroizing::new(k.map(words));
-    let k = Zeroizing::new(by_word(&k));
+    let k = by_word(&k.map(words));
     let (x, z) = proven!(proof, ladder52_mb8_ifma(&k, &u));
     quotients(&x, &z, proof)
 }

@@ -12,7 +12,7 @@ use super::kernels::p256_window_portable::p256_window_portable;
 use super::keys::{PublicKey, SecretKey};
 use super::nonce::Nonce;
 use super::point::{Affine, Point};
-use super::residue::{Element, Scalar};
+use super::residue::Scalar;
 #[cfg(target_arch = "x86_64")]
 use crate::batches::in_batches;
 use crate::keys::SharedSecret;
@@ -238,12 +238,12 @@ impl P256 {
         #[cfg(target_arch = "x86_64")]
         if let Some(proof) = self.limbs() {
             let sum = mulx::sum_vartime(u, v, point, proof.0);
-            if sum.z != Element::ZERO {
+            if sum.z.is_zero() == 0 {
                 return sum;
             }
         }
         let sum = self.multiple(v, point);
-        if *u == Scalar::ZERO { sum } else { sum.add(&self.base_multiple(u)) }
+        if u.is_zero() != 0 { sum } else { sum.add(&self.base_multiple(u)) }
     }
 
     /// Returns whether the kernel of verifications adds equal or opposite points, if there is one.
@@ -256,7 +256,7 @@ impl P256 {
     ) -> Option<bool> {
         #[cfg(target_arch = "x86_64")]
         if let Some(proof) = self.limbs() {
-            return Some(mulx::sum_vartime(u, v, point, proof.0).z == Element::ZERO);
+            return Some(mulx::sum_vartime(u, v, point, proof.0).z.is_zero() != 0);
         }
         let _ = (u, v, point);
         None

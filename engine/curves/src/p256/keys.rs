@@ -60,8 +60,22 @@ impl fmt::Debug for SecretKey {
 /// has order n, and an encoding as coordinates cannot mean the neutral one. The check that a point
 /// is on the curve is therefore a full validation; a multiplication by n would show nothing more
 /// (SP 800-56A, section 5.6.2.3.3 and its note on cofactor 1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub struct PublicKey(pub(crate) Affine);
+
+impl PartialEq for PublicKey {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.x.is_vartime(&other.0.x) && self.0.y.is_vartime(&other.0.y)
+    }
+}
+
+impl Eq for PublicKey {}
+
+impl fmt::Debug for PublicKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("PublicKey(..)")
+    }
+}
 
 impl PublicKey {
     /// Reads an uncompressed point: 4, x, y (SEC 1, section 2.3.4). TLS 1.3 has no other form (RFC
