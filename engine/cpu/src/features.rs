@@ -169,10 +169,6 @@ mod private {
     pub trait Sealed {}
 }
 
-/// Takes a proof, and nothing else. For [`proven`](crate::proven).
-#[doc(hidden)]
-pub const fn expect_proof(_: impl Proof) {}
-
 /// Calls a function that has target features, from one that has not: `proven!(proof, function(..))`.
 ///
 /// The proof shows that the processor has them. So the caller has one, and passes the one that names
@@ -229,7 +225,10 @@ macro_rules! proven {
         unsafe { $($function)+($($named),*) }
     };
     ($proof:expr, $($function:ident)::+ $(::<$($parameter:tt),*>)? ($($argument:expr),* $(,)?)) => {{
-        $crate::features::expect_proof($proof);
+        {
+            fn expect_proof(_: impl $crate::Proof) {}
+            expect_proof($proof);
+        }
         $crate::proven!(
             @call [$($function)::+ $(::<$($parameter),*>)?] [] [a b c d e f g h] $($argument,)*
         )

@@ -73,13 +73,21 @@ fn clear_registers() {
     if has!("avx") {
         // SAFETY: as above.
         unsafe { asm!("vzeroall", clobber_abi("sysv64"), options(nomem, nostack)) }
+    } else {
+        // SAFETY: as above; SSE is part of x86-64.
+        unsafe {
+            asm!(
+                ".irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15",
+                "xorps xmm\\n, xmm\\n",
+                ".endr",
+                clobber_abi("sysv64"),
+                options(nomem, nostack),
+            );
+        }
     }
-    // SAFETY: as above; SSE is part of x86-64.
+    // SAFETY: as above.
     unsafe {
         asm!(
-            ".irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15",
-            "xorps xmm\\n, xmm\\n",
-            ".endr",
             ".irp name, eax, ecx, edx, esi, edi, r8d, r9d, r10d, r11d",
             "xor \\name, \\name",
             ".endr",
