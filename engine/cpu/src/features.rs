@@ -161,12 +161,90 @@ pub fn in_use() -> Vec<Feature> {
     Feature::ALL.into_iter().filter(|feature| feature.is_usable()).collect()
 }
 
+/// A proof that the processor has features: one of the types of this module.
+pub trait Proof: Copy + private::Sealed {}
+
+mod private {
+    #[allow(unnameable_types, reason = "other crates cannot implement `Proof`")]
+    pub trait Sealed {}
+}
+
+/// Calls a function that has target features, from one that has not: `proven!(proof, function(..))`.
+///
+/// The proof shows that the processor has them. So the caller has one, and passes the one that names
+/// the features of the function: the compiler does not compare these.
+///
+/// ```
+/// use tollgate_cpu::{HaveAvx2, proven};
+///
+/// # #[cfg(target_arch = "x86_64")]
+/// #[target_feature(enable = "avx2")]
+/// fn sum(x: u64, y: u64) -> u64 {
+///     x + y
+/// }
+/// # #[cfg(target_arch = "x86_64")]
+/// if let Some(proof) = HaveAvx2::check() {
+///     assert_eq!(proven!(proof, sum(1, 2)), 3);
+/// }
+/// ```
+///
+/// Nothing but a proof is one:
+///
+/// ```compile_fail,E0277
+/// # fn sum(x: u64, y: u64) -> u64 { x + y }
+/// tollgate_cpu::proven!((), sum(1, 2));
+/// ```
+///
+/// The arguments are not `unsafe`:
+///
+/// ```compile_fail,E0133
+/// # fn double(x: u64) -> u64 { 2 * x }
+/// # fn call(proof: tollgate_cpu::HaveAvx2, x: *const u64) -> u64 {
+/// tollgate_cpu::proven!(proof, double(*x))
+/// # }
+/// ```
+///
+/// A block is not a call:
+///
+/// ```compile_fail
+/// # fn call(proof: tollgate_cpu::HaveAvx2, x: *const u64) -> u64 {
+/// tollgate_cpu::proven!(proof, { *x })
+/// # }
+/// ```
+#[macro_export]
+macro_rules! proven {
+    // gives each argument a name, to evaluate it outside of `unsafe`
+    (@call $function:tt [$($named:ident)*] [$name:ident $($names:ident)*] $first:expr, $($rest:tt)*) => {
+        match $first {
+            $name => $crate::proven!(@call $function [$($named)* $name] [$($names)*] $($rest)*),
+        }
+    };
+    (@call [$($function:tt)+] [$($named:ident)*] $names:tt) => {
+        // SAFETY: the function needs nothing but its features, and the proof shows that the
+        // processor has them.
+        unsafe { $($function)+($($named),*) }
+    };
+    ($proof:expr, $($function:ident)::+ $(::<$($parameter:tt),*>)? ($($argument:expr),* $(,)?)) => {{
+        {
+            fn expect_proof(_: impl $crate::Proof) {}
+            expect_proof($proof);
+        }
+        $crate::proven!(
+            @call [$($function)::+ $(::<$($parameter),*>)?] [] [a b c d e f g h] $($argument,)*
+        )
+    }};
+}
+
 /// Declares the proofs of features.
 macro_rules! proofs {
     ($($(#[$doc:meta])* $proof:ident = $feature:ident;)*) => {$(
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub struct $proof(());
+
+        impl Proof for $proof {}
+
+        impl private::Sealed for $proof {}
 
         impl $proof {
             /// Returns the proof if this machine has the feature and the user did not disable it.

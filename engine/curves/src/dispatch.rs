@@ -1,7 +1,7 @@
 //! The choice of a kernel, and the only door to the kernels.
 
+use tollgate_cpu::wipe::wipe_stack_after;
 use tollgate_cpu::{HaveAdxBmi2, HaveIfma, memcheck};
-use zeroize::Zeroizing;
 
 #[cfg(target_arch = "x86_64")]
 use crate::batches::{LANES, in_batches};
@@ -14,6 +14,12 @@ use crate::keys::{LowOrder, PublicKey, Scalar, SecretKey, SharedSecret};
 mod ifma;
 #[cfg(target_arch = "x86_64")]
 mod mulx;
+
+/// At least the stack that one operation uses, and that of eight in lanes; tests/stack.rs compares. All
+/// of it is wiped, so variables within an operation need not be.
+const ONE_BYTES: usize = 4 << 10;
+#[cfg(target_arch = "x86_64")]
+const LANES_BYTES: usize = 8 << 10;
 
 /// X25519 with the kernels of a set of processor features (RFC 7748).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,14 +59,16 @@ impl X25519 {
     /// Returns the public key that belongs to a secret key.
     #[must_use]
     pub fn public_key(self, secret: &SecretKey) -> PublicKey {
-        let Scalar(k) = &secret.scalar();
-        match self {
-            #[cfg(target_arch = "x86_64")]
-            Self::Ifma(proof) => PublicKey(ifma::public_key(k, proof)),
-            #[cfg(target_arch = "x86_64")]
-            Self::Mulx(proof) => PublicKey(mulx::public_key(k, proof)),
-            _ => PublicKey(comb51_portable(k).to_bytes()),
-        }
+        wipe_stack_after::<ONE_BYTES, _>(|| {
+            let Scalar(k) = &secret.scalar();
+            PublicKey(match self {
+                #[cfg(target_arch = "x86_64")]
+                Self::Ifma(proof) => ifma::public_key(k, proof),
+                #[cfg(target_arch = "x86_64")]
+                Self::Mulx(proof) => mulx::public_key(k, proof),
+                _ => comb51_portable(k).to_bytes(),
+            })
+        })
     }
 
     /// Returns the secret that this secret key shares with the owner of `peer`.
@@ -69,15 +77,17 @@ impl X25519 {
     ///
     /// [`LowOrder`] if the secret would be zero.
     pub fn agree(self, secret: &SecretKey, peer: &PublicKey) -> Result<SharedSecret, LowOrder> {
-        let Scalar(k) = &secret.scalar();
-        let u = || Element::from_bytes(&peer.0);
-        checked(&Zeroizing::new(match self {
-            #[cfg(target_arch = "x86_64")]
-            Self::Ifma(proof) => ifma::agree(k, u(), proof),
-            #[cfg(target_arch = "x86_64")]
-            Self::Mulx(proof) => mulx::agree(k, &peer.0, proof),
-            _ => ladder51_portable(k, u()).to_bytes(),
-        }))
+        wipe_stack_after::<ONE_BYTES, _>(|| {
+            let Scalar(k) = &secret.scalar();
+            let u = || Element::from_bytes(&peer.0);
+            checked(&match self {
+                #[cfg(target_arch = "x86_64")]
+                Self::Ifma(proof) => ifma::agree(k, u(), proof),
+                #[cfg(target_arch = "x86_64")]
+                Self::Mulx(proof) => mulx::agree(k, &peer.0, proof),
+                _ => ladder51_portable(k, u()).to_bytes(),
+            })
+        })
     }
 
     /// Returns the public keys that belong to secret keys, in order. Eight at a time cost about as
@@ -91,9 +101,11 @@ impl X25519 {
                 ifma::FEWEST_KEYS,
                 |secret| self.public_key(secret),
                 |secrets, keys| {
-                    let k = scalars(secrets);
-                    let lanes = ifma::public_keys(&k.each_ref().map(|k| &k.0), proof);
-                    keys.extend(lanes.map(PublicKey).into_iter().take(secrets.len()));
+                    wipe_stack_after::<LANES_BYTES, _>(|| {
+                        let k = scalars(secrets);
+                        let lanes = ifma::public_keys(&k.each_ref().map(|k| &k.0), proof);
+                        keys.extend(lanes.map(PublicKey).into_iter().take(secrets.len()));
+                    });
                 },
             ),
             _ => secrets.iter().map(|secret| self.public_key(secret)).collect(),
@@ -112,11 +124,13 @@ impl X25519 {
             #[cfg(target_arch = "x86_64")]
             Self::Ifma(proof) => {
                 in_batches(pairs, ifma::FEWEST_AGREEMENTS, alone, |pairs, shared| {
-                    let k = scalars(pairs.iter().map(|(secret, _)| *secret));
-                    let peers = core::array::from_fn(|l| &pairs.get(l).unwrap_or(&pairs[0]).1.0);
-                    let k = k.each_ref().map(|k| &k.0);
-                    let lanes = Zeroizing::new(ifma::agree_all(&k, &peers, proof));
-                    shared.extend(lanes.iter().take(pairs.len()).map(checked));
+                    wipe_stack_after::<LANES_BYTES, _>(|| {
+                        let k = scalars(pairs.iter().map(|(secret, _)| *secret));
+                        let peers =
+                            core::array::from_fn(|l| &pairs.get(l).unwrap_or(&pairs[0]).1.0);
+                        let lanes = ifma::agree_all(&k.each_ref().map(|k| &k.0), &peers, proof);
+                        shared.extend(lanes.iter().take(pairs.len()).map(checked));
+                    });
                 })
             }
             _ => pairs.iter().map(alone).collect(),

@@ -33,7 +33,7 @@ impl SecretKey {
     }
 }
 
-/// A clamped secret key. Wiped when dropped.
+/// A clamped secret key, only within operations.
 #[derive(Clone)]
 pub(crate) struct Scalar(pub(crate) [u8; KEY_BYTES]);
 
@@ -66,7 +66,7 @@ macro_rules! secret {
     )*};
 }
 
-secret! { SecretKey Scalar SharedSecret }
+secret! { SecretKey SharedSecret }
 
 /// A public key of X25519: the x-coordinate of a point. Any 32 bytes are accepted; the top bit
 /// counts as 0 (RFC 7748, section 5).

@@ -50,8 +50,8 @@
 //! # Keys
 //!
 //! The provider accepts RSA keys of 1024 to 8192 bits: public keys, and private keys with two
-//! primes and all CRT numbers. It refuses to import other keys, and libcrypto then uses the
-//! provider that holds the key.
+//! primes and all CRT numbers. It refuses to import other RSA keys, and libcrypto then uses the
+//! provider that holds the key. Keys on curves have sections of their own below.
 //!
 //! OpenSSL's `default` provider reads, makes and holds keys. Load it before this provider. It
 //! exports a key to this provider when an operation starts. The query `?tollgate.operations=yes`

@@ -40,7 +40,7 @@ reasons! {
     KeyMissing = 10, c"no key was set: initialize with a key first";
     KeyMultiPrime = 11, c"key refused: more than two primes";
     KeyNotPrivate = 12, c"the key has no private half";
-    KeySize = 13, c"key refused: its size is not 1024 to 8192 bits";
+    KeySize = 13, c"key refused: the size of an RSA key must be 1024 to 8192 bits";
     MessageLong = 14, c"the message is too long for the key and its padding";
     MessageRange = 15, c"the number is not below the modulus, or has another length";
     NewKeyPrimes = 31, c"a new key must have two primes: fetch with -provider=tollgate for others";

@@ -17,11 +17,12 @@
 //! 7. If the check passes, store the spare fresh pairs and return the pair to the key's pool; if it
 //!    fails, drop the pair, since it may be the cause.
 //! 8. Release s into the caller's buffer, or refuse with [`Error::Fault`].
-//! 9. Wipe the workspace; zero the buffer of every operation that failed.
+//! 9. Wipe the workspace and the stack; zero the buffer of every operation that failed.
 //!
 //! No branch and no address depends on a secret; the time depends on sizes and public exponents.
 
 use tollgate_cpu::memcheck;
+use tollgate_cpu::wipe::wipe_stack_after;
 use tollgate_mont::{Kernel, Word, carry};
 use zeroize::Zeroize;
 
@@ -33,6 +34,9 @@ use crate::material::Exponent;
 use crate::natural::to_bytes;
 use crate::request::PrivateRequest;
 use crate::workspace::{LIMBS_MAX, Workspace};
+
+/// At least the stack that a call uses; tests/stack.rs compares. A job of libcrypto has 32 KiB.
+const STACK_BYTES: usize = 12 << 10;
 
 /// Checks that the buffer has the length of n and holds a number below n. Constant time up to the
 /// verdict, which is public: the number may be a ciphertext or a message.
@@ -58,8 +62,11 @@ pub(crate) fn run<B: Backend<SETS, N>, const SETS: usize, const N: usize>(
     at: [usize; N],
     used: usize,
 ) {
-    let checked = operate::<B, SETS, N>(workspace, requests, &at, used);
-    workspace.wipe();
+    let checked = wipe_stack_after::<STACK_BYTES, _>(|| {
+        let checked = operate::<B, SETS, N>(workspace, requests, &at, used);
+        workspace.wipe();
+        checked
+    });
     for (operation, &i) in at[..used].iter().enumerate() {
         let outcome = match &checked {
             Ok(good) if good[operation] => Ok(()),

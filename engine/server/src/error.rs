@@ -362,7 +362,8 @@ impl fmt::Display for Rejected {
             Self::Engine { engine, key, instead } => write!(
                 f,
                 "engine {engine} does not support this {key} key (provider {instead} would sign): \
-                 give an RSA key of two primes and 1024 to 8192 bits, or choose engine openssl"
+                 give an RSA key of two primes and 1024 to 8192 bits, or, if the processor has \
+                 AVX-512 IFMA or AVX2, BMI2 and ADX, a key on P-256; or choose engine openssl"
             ),
             Self::File { file, why } => write!(f, "{}: {why}", file.display()),
             Self::KeyMismatch => {
@@ -370,12 +371,13 @@ impl fmt::Display for Rejected {
             }
             Self::Key(why) => write!(
                 f,
-                "no usable private key: {why}: give an unencrypted PEM key, RSA or ECDSA P-256"
+                "no usable private key: {why}: give an unencrypted PEM key: RSA, ECDSA on P-256 or \
+                 P-384, or Ed25519"
             ),
             Self::SameName { name, kind } => write!(
                 f,
                 "two certificates have the name {name} and a key like {kind}: leave one out, or \
-                 give keys of different kinds (RSA and ECDSA)"
+                 give keys of different kinds (RSA, ECDSA, Ed25519)"
             ),
             Self::Settings { path, line: Some(line), why } => {
                 write!(f, "{}, line {line}: {why}", path.display())

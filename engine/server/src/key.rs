@@ -37,9 +37,8 @@ impl Key {
         if !public.public_eq(&key) {
             return Err(Rejected::KeyMismatch.into());
         }
-        let kind = KeyKind::of(&key).ok_or_else(|| {
-            Rejected::Key("it is not RSA, ECDSA on P-256 or P-384, or Ed25519".to_owned())
-        })?;
+        let kind = KeyKind::of(&key)
+            .ok_or_else(|| Rejected::Key("its type or curve is not supported".to_owned()))?;
         let this =
             Self::new(&key, public, kind).map_err(Unavailable::openssl("writing the key"))?;
         Ok(Self { id: sha256(pem), ..this })

@@ -2,8 +2,7 @@
 
 use std::sync::OnceLock;
 
-use tollgate_cpu::HaveIfma;
-use zeroize::Zeroizing;
+use tollgate_cpu::{HaveIfma, proven};
 
 use crate::batches::{LANES, by_number, by_word};
 use crate::digits::half_of_odd;
@@ -21,34 +20,24 @@ pub(super) const FEWEST_KEYS: usize = 3;
 /// The same for agreements.
 pub(super) const FEWEST_AGREEMENTS: usize = 3;
 
-/// A call that needs IFMA. The calling function takes a proof of it.
-macro_rules! proven {
-    ($call:expr) => {
-        // SAFETY: the caller's proof shows that avx512f, avx512dq, avx512vl and avx512ifma are
-        // present.
-        unsafe { $call }
-    };
-}
-
-pub(super) fn public_key(k: &[u8; 32], _proof: HaveIfma) -> [u8; 32] {
+pub(super) fn public_key(k: &[u8; 32], proof: HaveIfma) -> [u8; 32] {
     static TABLE: OnceLock<comb52_sum8_ifma::Table> = OnceLock::new();
-    let table = TABLE.get_or_init(|| proven!(tables_ifma::sum8()));
+    let table = TABLE.get_or_init(|| proven!(proof, tables_ifma::sum8()));
     let lane = |x: [[u64; LANES]; 4]| Element::from_words(&x.map(|word| word[0]));
-    let [x, z] = proven!(comb52_sum8_ifma(k, table)).map(lane);
+    let [x, z] = proven!(proof, comb52_sum8_ifma(k, table)).map(lane);
     x.mul(z.inverted()).to_bytes()
 }
 
-pub(super) fn agree(k: &[u8; 32], u: Element, _proof: HaveIfma) -> [u8; 32] {
-    let (x, z) = proven!(ladder51_quad_ifma(k, u));
+pub(super) fn agree(k: &[u8; 32], u: Element, proof: HaveIfma) -> [u8; 32] {
+    let (x, z) = proven!(proof, ladder51_quad_ifma(k, u));
     x.mul(z.inverted()).to_bytes()
 }
 
 pub(super) fn public_keys(k: &[&[u8; 32]; LANES], proof: HaveIfma) -> [[u8; 32]; LANES] {
     static TABLE: OnceLock<comb52_mb8_ifma::Table> = OnceLock::new();
-    let table = TABLE.get_or_init(|| proven!(tables_ifma::mb8()));
-    let k = Zeroizing::new(k.map(|k| half_of_odd(&words(k))));
-    let k = Zeroizing::new(by_word(&k));
-    let (x, z) = proven!(comb52_mb8_ifma(&k, table));
+    let table = TABLE.get_or_init(|| proven!(proof, tables_ifma::mb8()));
+    let k = by_word(&k.map(|k| half_of_odd(&words(k))));
+    let (x, z) = proven!(proof, comb52_mb8_ifma(&k, table));
     quotients(&x, &z, proof)
 }
 
@@ -62,10 +51,9 @@ pub(super) fn agree_all(
         u[3] &= u64::MAX >> 1;
         u
     });
-    let u = proven!(field52_ifma::element(&by_word(&u)));
-    let k = Zeroizing::new(k.map(words));
-    let k = Zeroizing::new(by_word(&k));
-    let (x, z) = proven!(ladder52_mb8_ifma(&k, &u));
+    let u = proven!(proof, field52_ifma::element(&by_word(&u)));
+    let k = by_word(&k.map(words));
+    let (x, z) = proven!(proof, ladder52_mb8_ifma(&k, &u));
     quotients(&x, &z, proof)
 }
 
@@ -73,11 +61,12 @@ pub(super) fn agree_all(
 fn quotients(
     x: &field52_ifma::Element,
     z: &field52_ifma::Element,
-    _proof: HaveIfma,
+    proof: HaveIfma,
 ) -> [[u8; 32]; LANES] {
-    let (product, neighbours) = proven!(product52_mb8_ifma(z));
+    let (product, neighbours) = proven!(proof, product52_mb8_ifma(z));
     let inverse = Element::from_words(&product).inverted().to_words();
-    by_number(&proven!(quotient52_mb8_ifma(x, &inverse, &neighbours))).map(|words| bytes(&words))
+    by_number(&proven!(proof, quotient52_mb8_ifma(x, &inverse, &neighbours)))
+        .map(|words| bytes(&words))
 }
 
 #[cfg(test)]
@@ -129,10 +118,10 @@ mod tests {
     #[test]
     #[allow(clippy::print_stdout, reason = "announces what did not run")]
     fn equal_and_opposite_points() {
-        if HaveIfma::check().is_none() {
+        let Some(proof) = HaveIfma::check() else {
             println!("not run: no IFMA");
             return;
-        }
+        };
         let neutral = edwards::Addend::NEUTRAL;
         let multiples = Multiples::<{ comb52_mb8_ifma::BITS }>::new(comb52_mb8_ifma::WINDOWS);
         for (w, window) in multiples.windows().enumerate() {
@@ -159,7 +148,7 @@ mod tests {
                         assert_eq!(sum.u().to_bytes(), three.u().to_bytes());
                     }
                     let expected = expected.map(Element::to_bytes);
-                    for u in proven!(sums(&p, &q, negative)) {
+                    for u in proven!(proof, sums(&p, &q, negative)) {
                         assert_eq!(u.map(Element::to_bytes), expected, "window {w}, entry {round}");
                     }
                 }

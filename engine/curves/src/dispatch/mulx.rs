@@ -3,7 +3,6 @@
 use std::sync::OnceLock;
 
 use tollgate_cpu::HaveAdxBmi2;
-use zeroize::Zeroizing;
 
 use crate::edwards::{Multiples, Point};
 use crate::field51::{Element, words};
@@ -13,7 +12,7 @@ use crate::kernels::ladder64_mulx::ladder64_mulx;
 pub(super) fn public_key(k: &[u8; 32], proof: HaveAdxBmi2) -> [u8; 32] {
     static TABLE: OnceLock<Box<comb64_mulx::Table>> = OnceLock::new();
     // SAFETY: SSE2 is part of x86-64.
-    let sum = Zeroizing::new(unsafe { comb64_mulx(k, TABLE.get_or_init(table), proof) });
+    let sum = unsafe { comb64_mulx(k, TABLE.get_or_init(table), proof) };
     let [minus, plus, z] = sum.each_ref().map(Element::from_words);
     Point { minus, plus, z, t: Element::ZERO }.u().to_bytes()
 }
@@ -21,7 +20,7 @@ pub(super) fn public_key(k: &[u8; 32], proof: HaveAdxBmi2) -> [u8; 32] {
 pub(super) fn agree(k: &[u8; 32], peer: &[u8; 32], proof: HaveAdxBmi2) -> [u8; 32] {
     let mut u = words(peer);
     u[3] &= u64::MAX >> 1; // RFC 7748, section 5
-    let quotient = Zeroizing::new(ladder64_mulx(k, &u, proof));
+    let quotient = ladder64_mulx(k, &u, proof);
     let [x, z] = quotient.each_ref().map(Element::from_words);
     x.mul(z.inverted()).to_bytes()
 }

@@ -6,8 +6,6 @@
 //! `comb51_portable`: the sum of one table entry for each window of four bits.
 #![forbid(unsafe_code)]
 
-use zeroize::Zeroizing;
-
 use crate::digits::{digit, half_of_odd, top};
 use crate::edwards::{Addend, Point, windows_of_four};
 use crate::field51::{Element, words};
@@ -15,7 +13,7 @@ use crate::field51::{Element, words};
 const WINDOWS: usize = 64;
 
 pub(crate) fn comb51_portable(k: &[u8; 32]) -> Element {
-    let t = Zeroizing::new(half_of_odd(&words(k)));
+    let t = half_of_odd(&words(k));
     let mut sum = Point::NEUTRAL;
     for (w, entries) in windows_of_four().windows().enumerate() {
         let (entry, negative) = digit::<4>(t[w / 16] >> (4 * (w % 16)) | top::<4>(w, WINDOWS));

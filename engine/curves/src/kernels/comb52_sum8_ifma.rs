@@ -13,8 +13,6 @@
 use core::arch::x86_64::*;
 use core::hint::black_box;
 
-use zeroize::Zeroize;
-
 use super::edwards52_ifma::{Addend, Point};
 use super::field52_ifma::{Element, choice, least_words};
 use crate::digits::{half_of_odd, top};
@@ -53,7 +51,7 @@ fn selected(entries: &[Addend; 8], numbers: V) -> Addend {
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 pub(crate) fn comb52_sum8_ifma(k: &[u8; 32], table: &Table) -> [[[u64; 8]; 4]; 2] {
-    let mut t = half_of_odd(&words(k));
+    let t = half_of_odd(&words(k));
     let mut sum = Point::neutral();
     // black_box: eight unrolled steps would not fit in the cache of instructions
     for (step, entries) in black_box(&*table.steps).iter().enumerate() {
@@ -70,7 +68,6 @@ pub(crate) fn comb52_sum8_ifma(k: &[u8; 32], table: &Table) -> [[[u64; 8]; 4]; 2
             _ => sum.plus_addend::<2>(&found, negative),
         };
     }
-    t.zeroize();
     for distance in [4, 2, 1] {
         sum = sum.plus_point(&sum.permuted(exchange(distance)), &table.d2);
     }

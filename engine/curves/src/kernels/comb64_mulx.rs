@@ -10,7 +10,6 @@
 use core::arch::x86_64::*;
 
 use tollgate_cpu::HaveAdxBmi2;
-use zeroize::Zeroize as _;
 
 use super::field64_mulx::{Number, Numbers};
 use crate::digits::{digit, half_of_odd, top};
@@ -78,7 +77,7 @@ fn selected(entries: &[Addend; 8], number: u64, negative: u64) -> Addend {
 #[inline(never)]
 #[target_feature(enable = "sse2")]
 pub(crate) fn comb64_mulx(k: &[u8; 32], table: &Table, proof: HaveAdxBmi2) -> [Number; 3] {
-    let mut t = half_of_odd(&words(k));
+    let t = half_of_odd(&words(k));
     let mut n = Numbers::<PLACES>::new(proof);
     // the neutral point
     n.set::<MINUS>([1, 0, 0, 0]);
@@ -107,8 +106,5 @@ pub(crate) fn comb64_mulx(k: &[u8; 32], table: &Table, proof: HaveAdxBmi2) -> [N
         n.sub::<MINUS, B, A>();
         n.add::<PLUS, B, A>();
     }
-    t.zeroize();
-    let sum = [n.get::<MINUS>(), n.get::<PLUS>(), n.get::<Z>()];
-    n.wipe();
-    sum
+    [n.get::<MINUS>(), n.get::<PLUS>(), n.get::<Z>()]
 }

@@ -14,8 +14,6 @@
 
 use core::arch::x86_64::*;
 
-use zeroize::Zeroize;
-
 use super::field52_ifma::{Columns, Element, choice};
 use crate::vectors::{all, vector};
 
@@ -36,7 +34,7 @@ fn bits(k: &[[u64; 8]; 4]) -> [__mmask8; 256] {
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 pub(crate) fn ladder52_mb8_ifma(k: &[[u64; 8]; 4], u: &Element) -> (Element, Element) {
-    let mut bits = bits(k);
+    let bits = bits(k);
     // A = x2 + z2 and B = x2 - z2 with (x2, z2) = (1, 0); C and D with (x3, z3) = (u, 1)
     let one = Element::one();
     let (mut a, mut b) = (one, one);
@@ -59,7 +57,6 @@ pub(crate) fn ladder52_mb8_ifma(k: &[[u64; 8]; 4], u: &Element) -> (Element, Ele
         (a, b) = (x2.plus(&z2).carried(), x2.minus(&z2).carried());
         (c, d) = (x3.plus(&z3).carried(), x3.plus(&Columns::bias()).minus(&z3).carried());
     }
-    bits.zeroize();
     // bit 0 of a clamped scalar is 0, so there is nothing to exchange; both are doubled
     let (a, b) = (a.columns(), b.columns());
     (a.plus(&b).carried(), a.plus(&Columns::bias()).minus(&b).carried())

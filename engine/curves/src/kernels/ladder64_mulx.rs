@@ -88,7 +88,5 @@ pub(crate) fn ladder64_mulx(k: &[u8; 32], u: &Number, proof: HaveAdxBmi2) -> [Nu
     for _ in 0..3 {
         double(&mut n);
     }
-    let quotient = [n.get::<X2>(), n.get::<Z2>()];
-    n.wipe();
-    quotient
+    [n.get::<X2>(), n.get::<Z2>()]
 }

@@ -2,8 +2,8 @@
 
 use core::hint::black_box;
 
+use tollgate_cpu::wipe::wipe_stack_after;
 use tollgate_cpu::{HaveAdxBmi2, HaveAvx2, HaveIfma};
-use zeroize::Zeroizing;
 
 use super::digits::Odd;
 use super::ecdsa::{Draft, Fault, Request, Signature, VerifyRequest};
@@ -12,7 +12,7 @@ use super::kernels::p256_window_portable::p256_window_portable;
 use super::keys::{PublicKey, SecretKey};
 use super::nonce::Nonce;
 use super::point::{Affine, Point};
-use super::residue::{Element, Scalar};
+use super::residue::Scalar;
 #[cfg(target_arch = "x86_64")]
 use crate::batches::in_batches;
 use crate::keys::SharedSecret;
@@ -21,6 +21,15 @@ use crate::keys::SharedSecret;
 mod ifma;
 #[cfg(target_arch = "x86_64")]
 mod mulx;
+
+/// At least the stack that one operation uses, eight in lanes, and eight with a table each;
+/// tests/stack.rs compares. Test builds use more. All of it is wiped, so variables within an operation
+/// need not be.
+const ONE_BYTES: usize = if cfg!(debug_assertions) { 10 << 10 } else { 6 << 10 };
+#[cfg(target_arch = "x86_64")]
+const LANES_BYTES: usize = if cfg!(debug_assertions) { 16 << 10 } else { 12 << 10 };
+#[cfg(target_arch = "x86_64")]
+const TABLES_BYTES: usize = 30 << 10;
 
 /// P-256 with the kernels of a set of processor features.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,14 +73,16 @@ impl P256 {
     /// Returns the public key that belongs to a secret key.
     #[must_use]
     pub fn public_key(self, secret: &SecretKey) -> PublicKey {
-        PublicKey(self.base_multiple(&secret.0).affine())
+        wipe_stack_after::<ONE_BYTES, _>(|| PublicKey(self.base_multiple(&secret.0).affine()))
     }
 
     /// Returns the secret that this secret key shares with the owner of `peer`: x of the common
     /// point (SP 800-56A, section 5.7.1.2). The point cannot be the neutral one.
     #[must_use]
     pub fn agree(self, secret: &SecretKey, peer: &PublicKey) -> SharedSecret {
-        SharedSecret(self.multiple(&secret.0, &peer.0).affine().x.to_bytes())
+        wipe_stack_after::<ONE_BYTES, _>(|| {
+            SharedSecret(self.multiple(&secret.0, &peer.0).affine().x.to_bytes())
+        })
     }
 
     /// Signs a digest with ECDSA (FIPS 186-5, section 6.4.1). The first 32 bytes of the digest
@@ -90,19 +101,20 @@ impl P256 {
         digest: &[u8],
         nonce: Nonce<'_>,
     ) -> Result<Signature, Fault> {
-        let mut draft = Draft::new(&Request { key, digest, nonce });
-        loop {
-            let (point, inverse) = self.base_multiple(&draft.k).affine_beside(*draft.k);
-            let inverse = Zeroizing::new(inverse);
-            // black_box: the compiler must not replace the second computation by the first
-            if !self.base_multiple(black_box(&draft.k)).is(&point.into()) {
-                return Err(Fault);
+        wipe_stack_after::<ONE_BYTES, _>(|| {
+            let mut draft = Draft::new(&Request { key, digest, nonce });
+            loop {
+                let (point, inverse) = self.base_multiple(&draft.k).affine_beside(&draft.k);
+                // black_box: the compiler must not replace the second computation by the first
+                if !self.base_multiple(black_box(&draft.k)).is(&point.into()) {
+                    return Err(Fault);
+                }
+                if let Some(signature) = draft.sign(&point.x.number(), &inverse)? {
+                    return Ok(signature);
+                }
+                draft.retry();
             }
-            if let Some(signature) = draft.sign(&point.x.number(), &inverse)? {
-                return Ok(signature);
-            }
-            draft.retry();
-        }
+        })
     }
 
     /// Returns whether a signature of a digest is valid (FIPS 186-5, section 6.4.2). The first 32
@@ -124,7 +136,7 @@ impl P256 {
         match self {
             #[cfg(target_arch = "x86_64")]
             Self::Ifma(proof) => in_batches(secrets, ifma::FEWEST_KEYS, alone, |secrets, keys| {
-                ifma::public_keys(secrets, keys, proof);
+                wipe_stack_after::<LANES_BYTES, _>(|| ifma::public_keys(secrets, keys, proof));
             }),
             _ => secrets.iter().map(alone).collect(),
         }
@@ -139,7 +151,7 @@ impl P256 {
             #[cfg(target_arch = "x86_64")]
             Self::Ifma(proof) => {
                 in_batches(pairs, ifma::FEWEST_AGREEMENTS, alone, |pairs, shared| {
-                    ifma::agree_all(pairs, shared, proof);
+                    wipe_stack_after::<TABLES_BYTES, _>(|| ifma::agree_all(pairs, shared, proof));
                 })
             }
             _ => pairs.iter().map(alone).collect(),
@@ -165,7 +177,9 @@ impl P256 {
                         let hedged =
                             |request: &Request<'_>| matches!(request.nonce, Nonce::Hedged(_));
                         if batch.iter().all(hedged) {
-                            ifma::sign_all(batch, signatures, proof);
+                            wipe_stack_after::<LANES_BYTES, _>(|| {
+                                ifma::sign_all(batch, signatures, proof);
+                            });
                         } else {
                             signatures.extend(batch.iter().map(none));
                         }
@@ -224,12 +238,12 @@ impl P256 {
         #[cfg(target_arch = "x86_64")]
         if let Some(proof) = self.limbs() {
             let sum = mulx::sum_vartime(u, v, point, proof.0);
-            if sum.z != Element::ZERO {
+            if sum.z.is_zero() == 0 {
                 return sum;
             }
         }
         let sum = self.multiple(v, point);
-        if *u == Scalar::ZERO { sum } else { sum.add(&self.base_multiple(u)) }
+        if u.is_zero() != 0 { sum } else { sum.add(&self.base_multiple(u)) }
     }
 
     /// Returns whether the kernel of verifications adds equal or opposite points, if there is one.
@@ -242,7 +256,7 @@ impl P256 {
     ) -> Option<bool> {
         #[cfg(target_arch = "x86_64")]
         if let Some(proof) = self.limbs() {
-            return Some(mulx::sum_vartime(u, v, point, proof.0).z == Element::ZERO);
+            return Some(mulx::sum_vartime(u, v, point, proof.0).z.is_zero() != 0);
         }
         let _ = (u, v, point);
         None

@@ -4,11 +4,10 @@ use core::fmt;
 use core::hint::black_box;
 
 use tollgate_cpu::memcheck;
-use zeroize::Zeroizing;
 
 use super::keys::{PublicKey, SecretKey};
 use super::nonce::{Nonce, Nonces};
-use super::residue::{Limbs, Scalar, limbs};
+use super::residue::{Limbs, Scalar, bytes as bytes_of, limbs};
 
 /// The length of a signature in bytes.
 pub const SIGNATURE_BYTES: usize = 64;
@@ -16,8 +15,8 @@ pub const SIGNATURE_BYTES: usize = 64;
 /// A signature (r, s); both are between 1 and n - 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Signature {
-    pub(crate) r: Scalar,
-    pub(crate) s: Scalar,
+    pub(crate) r: Limbs,
+    pub(crate) s: Limbs,
 }
 
 impl Signature {
@@ -28,31 +27,33 @@ impl Signature {
         let [r, s] = bytes.as_chunks().0 else {
             unreachable!("64 bytes are two numbers");
         };
-        Self::new(Scalar::from_least_bytes(r)?, Scalar::from_least_bytes(s)?)
+        let (r, s) = (limbs(r), limbs(s));
+        let is_number = |x: &Limbs| Scalar::is_least(x) && *x != [0; 4];
+        (is_number(&r) && is_number(&s)).then_some(Self { r, s })
     }
 
     /// Returns r and s, big end first.
     #[must_use]
     pub fn to_bytes(&self) -> [u8; SIGNATURE_BYTES] {
         let mut bytes = [0; SIGNATURE_BYTES];
-        bytes[..32].copy_from_slice(&self.r.to_bytes());
-        bytes[32..].copy_from_slice(&self.s.to_bytes());
+        bytes[..32].copy_from_slice(&bytes_of(&self.r));
+        bytes[32..].copy_from_slice(&bytes_of(&self.s));
         bytes
     }
 
-    fn new(r: Scalar, s: Scalar) -> Option<Self> {
+    fn new(r: &Scalar, s: &Scalar) -> Option<Self> {
         let zero = r.is_zero() | s.is_zero();
-        (memcheck::declassified(zero) == 0).then_some(Self { r, s })
+        (memcheck::declassified(zero) == 0).then(|| Self { r: r.number(), s: s.number() })
     }
 
     /// Returns the numbers whose multiples of G and of the public key have the sum R (6.4.2).
     pub(crate) fn factors(&self, digest: &[u8]) -> (Scalar, Scalar) {
-        self.factors_from(digest, self.s.inverted())
+        self.factors_from(digest, &Scalar::new(&self.s).inverted())
     }
 
     /// The same, from w = 1/s.
-    pub(crate) fn factors_from(&self, digest: &[u8], w: Scalar) -> (Scalar, Scalar) {
-        (Scalar::new(&digest_number(digest)).mul(w), self.r.mul(w))
+    pub(crate) fn factors_from(&self, digest: &[u8], w: &Scalar) -> (Scalar, Scalar) {
+        (Scalar::new(&digest_number(digest)).mul(w), Scalar::new(&self.r).mul(w))
     }
 }
 
@@ -83,7 +84,7 @@ pub(crate) struct Draft<'a> {
     d: &'a Scalar,
     z: Scalar,
     pub(crate) nonces: Nonces,
-    pub(crate) k: Zeroizing<Scalar>,
+    pub(crate) k: Scalar,
 }
 
 impl<'a> Draft<'a> {
@@ -97,7 +98,7 @@ impl<'a> Draft<'a> {
     pub(crate) fn without_nonce(request: &Request<'a>) -> Self {
         let (d, z) = (&request.key.0, digest_number(request.digest));
         let nonces = Nonces::new(d, &Scalar::least(&z), request.nonce);
-        Self { d, z: Scalar::new(&z), nonces, k: Zeroizing::new(Scalar::ZERO) }
+        Self { d, z: Scalar::new(&z), nonces, k: Scalar::ZERO }
     }
 
     /// Takes the next nonce, because there is none or the last one gave a zero.
@@ -115,29 +116,29 @@ impl<'a> Draft<'a> {
     /// Checks that s k = z + r d.
     pub(crate) fn sign(&self, x: &Limbs, inverse: &Scalar) -> Result<Option<Signature>, Fault> {
         let r = Scalar::new(x);
-        self.with_sum(r, &self.sum(r), inverse)
+        self.with_sum(&r, &self.sum(&r), inverse)
     }
 
     /// Returns the signature from z + r d. A wrong sum would reveal bits of d, so the check computes
     /// it again.
     fn with_sum(
         &self,
-        r: Scalar,
+        r: &Scalar,
         sum: &Scalar,
         inverse: &Scalar,
     ) -> Result<Option<Signature>, Fault> {
-        let s = inverse.mul(*sum);
-        if memcheck::declassified(s.mul(*self.k).equals(*self.sum(r))) == 0 {
+        let s = inverse.mul(sum);
+        if memcheck::declassified(s.mul(&self.k).equals(&self.sum(r))) == 0 {
             return Err(Fault);
         }
-        Ok(Signature::new(r, s))
+        Ok(Signature::new(r, &s))
     }
 
     /// Returns z + r d.
-    fn sum(&self, r: Scalar) -> Zeroizing<Scalar> {
+    fn sum(&self, r: &Scalar) -> Scalar {
         // black_box: the compiler must not replace the second computation by the first
         let (z, d) = black_box((&self.z, self.d));
-        Zeroizing::new(z.add(black_box(r).mul(*d)))
+        z.add(&black_box(r).mul(d))
     }
 }
 
@@ -174,16 +175,16 @@ mod tests {
         let inverse = draft.k.inverted();
         let (one, zero) = ([1, 0, 0, 0], [0; 4]);
         let signature = draft.sign(&one, &inverse).expect("no fault").expect("no zero");
-        assert!(signature.r == Scalar::ONE && signature.s != Scalar::ZERO);
-        assert_eq!(draft.sign(&one, &inverse.add(Scalar::ONE)), Err(Fault));
-        let wrong = draft.sum(Scalar::ONE).add(Scalar::ONE);
-        assert_eq!(draft.with_sum(Scalar::ONE, &wrong, &inverse), Err(Fault));
+        assert!(signature.r == one && signature.s != zero);
+        assert_eq!(draft.sign(&one, &inverse.add(&Scalar::ONE)), Err(Fault));
+        let wrong = draft.sum(&Scalar::ONE).add(&Scalar::ONE);
+        assert_eq!(draft.with_sum(&Scalar::ONE, &wrong, &inverse), Err(Fault));
         // r = 0, and s = 0 because z = -r d
         assert_eq!(draft.sign(&zero, &inverse), Ok(None));
         draft.z = key.0.negated();
         assert_eq!(draft.sign(&one, &inverse), Ok(None));
         // the next nonce is another one
         draft.retry();
-        assert!(*draft.k != inverse.inverted());
+        assert!(!draft.k.is_vartime(&inverse.inverted()));
     }
 }

@@ -23,14 +23,14 @@ fn small(x: u64) -> Scalar {
 
 /// 2^n.
 fn power(n: usize) -> Scalar {
-    (0..n).fold(Scalar::ONE, |x, _| x.add(x))
+    (0..n).fold(Scalar::ONE, |x, _| x.add(&x))
 }
 
-fn base_multiple(k: Scalar) -> Point {
-    if k == Scalar::ZERO {
+fn base_multiple(k: &Scalar) -> Point {
+    if k.is_zero() != 0 {
         return Point { x: Element::ZERO, y: Element::ONE, z: Element::ZERO };
     }
-    p256_comb_portable(&Odd::new(&k))
+    p256_comb_portable(&Odd::new(k))
 }
 
 fn random(rng: &mut fastrand::Rng) -> Scalar {
@@ -47,8 +47,8 @@ fn closest() -> Vec<SecretKey> {
             let (weight, top) = (power(bits * w + 1), 256 - bits * w);
             let highest = (1 << bits.min(top - 1)) - 1;
             for d in [1, (highest / 2) | 1, highest] {
-                let k = small(d).mul(weight);
-                scalars.extend([SecretKey(k), SecretKey(k.negated())]);
+                let k = small(d).mul(&weight);
+                scalars.extend([SecretKey(k.negated()), SecretKey(k)]);
             }
         }
     }
@@ -59,7 +59,7 @@ fn closest() -> Vec<SecretKey> {
 #[test]
 fn sums_close_to_table_entries() {
     let mut rng = fastrand::Rng::with_seed(51);
-    let peer = PublicKey(base_multiple(random(&mut rng)).affine());
+    let peer = PublicKey(base_multiple(&random(&mut rng)).affine());
     let fast: Vec<_> = P256::all().into_iter().filter(|curve| *curve != P256::Portable).collect();
     for (round, special) in closest().into_iter().enumerate() {
         let lane = round % 8;
@@ -116,13 +116,13 @@ pub(crate) fn beyond_the_contract() -> [Odd; 2] {
 }
 
 /// Returns a signature with these factors: r is x of the sum, or any number if that is neutral.
-fn signature(sum: &Point, u: Scalar, v: Scalar) -> (Signature, [u8; 32]) {
-    let r = match sum.z == Element::ZERO {
+fn signature(sum: &Point, u: &Scalar, v: &Scalar) -> (Signature, [u8; 32]) {
+    let r = match sum.z.is_zero() != 0 {
         true => small(7),
         false => Scalar::new(&sum.affine().x.number()),
     };
-    let s = r.mul(v.inverted());
-    (Signature { r, s }, u.mul(s).to_bytes())
+    let s = r.mul(&v.inverted());
+    (Signature { r: r.number(), s: s.number() }, u.mul(&s).to_bytes())
 }
 
 /// A key, a signature, and its digest.
@@ -135,8 +135,8 @@ fn ordinary() -> &'static [Case; 8] {
         let mut rng = fastrand::Rng::with_seed(53);
         core::array::from_fn(|_| {
             let (d, u, v) = (random(&mut rng), random(&mut rng), random(&mut rng));
-            let (signature, digest) = signature(&base_multiple(u.add(d.mul(v))), u, v);
-            (PublicKey(base_multiple(d).affine()), signature, digest)
+            let (signature, digest) = signature(&base_multiple(&u.add(&d.mul(&v))), &u, &v);
+            (PublicKey(base_multiple(&d).affine()), signature, digest)
         })
     })
 }
@@ -175,28 +175,28 @@ fn forced_additions_in_verifications() {
         };
         let (mut x, mut y) = (Scalar::ZERO, Scalar::ZERO);
         for (i, (of_u, of_v)) in of_u.into_iter().zip(of_v).enumerate().rev() {
-            (x, y) = (x.add(x), y.add(y));
+            (x, y) = (x.add(&x), y.add(&y));
             let mut keys = Vec::new();
             for negative in [0, u64::MAX] {
                 let mut d = number(of_u);
                 d.negate(negative);
-                if of_u != 0 && y != Scalar::ZERO {
-                    keys.push(d.sub(x).mul(y.inverted()));
+                if of_u != 0 && y.is_zero() == 0 {
+                    keys.push(d.sub(&x).mul(&y.inverted()));
                 }
                 let mut d = number(of_v);
                 d.negate(negative);
                 if of_v != 0 {
-                    keys.push(x.add(number(of_u)).mul(d.sub(y).inverted()));
+                    keys.push(x.add(&number(of_u)).mul(&d.sub(&y).inverted()));
                 }
             }
-            (x, y) = (x.add(number(of_u)), y.add(number(of_v)));
-            for a in keys.into_iter().filter(|a| *a != Scalar::ZERO) {
-                let (point, sum) = (base_multiple(a).affine(), base_multiple(u.add(a.mul(v))));
-                let (signature, digest) = signature(&sum, u, v);
+            (x, y) = (x.add(&number(of_u)), y.add(&number(of_v)));
+            for a in keys.into_iter().filter(|a| a.is_zero() == 0) {
+                let (point, sum) = (base_multiple(&a).affine(), base_multiple(&u.add(&a.mul(&v))));
+                let (signature, digest) = signature(&sum, &u, &v);
                 let case = (PublicKey(point), signature, digest);
                 for curve in P256::all() {
                     let valid = is_valid(curve, &case, i + round);
-                    assert_eq!(valid, sum.z != Element::ZERO, "digit {i}, {curve:?}");
+                    assert_eq!(valid, sum.z.is_zero() == 0, "digit {i}, {curve:?}");
                 }
                 additions += 1;
                 let is_forced = P256::best().adds_equal_or_opposite(&u, &v, &point);
@@ -204,7 +204,7 @@ fn forced_additions_in_verifications() {
                 forced += usize::from(is_forced == Some(true));
             }
         }
-        assert!(x == u && y == v);
+        assert!(x.is_vartime(&u) && y.is_vartime(&v));
     }
     assert!(additions > 200 && forced == judged, "{forced} of {judged}, {additions} additions");
 }
@@ -215,18 +215,18 @@ fn equal_and_opposite_multiples_in_verifications() {
     let mut rng = fastrand::Rng::with_seed(54);
     for round in 0..8 {
         let (u, v) = (random(&mut rng), random(&mut rng));
-        let a = u.mul(v.inverted());
-        for (a, valid) in [(a, true), (a.negated(), false)] {
-            let key = PublicKey(base_multiple(a).affine());
-            let (signature, digest) = signature(&base_multiple(u.add(a.mul(v))), u, v);
+        let a = u.mul(&v.inverted());
+        for (a, valid) in [(a.clone(), true), (a.negated(), false)] {
+            let key = PublicKey(base_multiple(&a).affine());
+            let (signature, digest) = signature(&base_multiple(&u.add(&a.mul(&v))), &u, &v);
             let case = (key, signature, digest);
             for curve in P256::all() {
                 assert_eq!(is_valid(curve, &case, round), valid, "{round}, {curve:?}");
             }
             // lanes that add equal points have 0 = r 0 for each r
             let r = random(&mut rng);
-            let s = r.mul(v.inverted());
-            let case = (key, Signature { r, s }, u.mul(s).to_bytes());
+            let s = r.mul(&v.inverted());
+            let case = (key, Signature { r: r.number(), s: s.number() }, u.mul(&s).to_bytes());
             for curve in P256::all() {
                 assert!(!is_valid(curve, &case, round), "{round}, {curve:?}");
             }
@@ -242,18 +242,18 @@ fn x_above_the_order() {
     let mut x = Element::new(&N::M);
     for round in 0..8 {
         let sum = loop {
-            x = x.add(Element::ONE);
+            x = x.add(&Element::ONE);
             if let Some(point) = with_x(x) {
                 break Point::from(point);
             }
         };
         let (u, v) = (random(&mut rng), random(&mut rng));
-        let key = PublicKey(sum.add(&base_multiple(u.negated())).times(&v.inverted()).affine());
-        let (mut signature, digest) = signature(&sum, u, v);
+        let key = PublicKey(sum.add(&base_multiple(&u.negated())).times(&v.inverted()).affine());
+        let (mut signature, digest) = signature(&sum, &u, &v);
         for curve in P256::all() {
             assert!(is_valid(curve, &(key, signature, digest), round), "{round}, {curve:?}");
         }
-        signature.r = signature.r.add(Scalar::ONE);
+        signature.r[0] ^= 1;
         for curve in P256::all() {
             assert!(!is_valid(curve, &(key, signature, digest), round), "{round}, {curve:?}");
         }
@@ -263,15 +263,15 @@ fn x_above_the_order() {
 /// Returns a point with this x, if there is one: y = w^{(p + 1)/4} for w = x^3 - 3x + b.
 fn with_x(x: Element) -> Option<Affine> {
     let b = Affine::base();
-    let cubic = |x: Element| x.square().mul(x).sub(x.add(x).add(x));
-    let w = cubic(x).add(b.y.square().sub(cubic(b.x)));
+    let cubic = |x: Element| x.square().mul(&x).sub(&x.add(&x).add(&x));
+    let w = cubic(x).add(&b.y.square().sub(&cubic(b.x)));
     // (p + 1)/4 = 2^254 - 2^222 + 2^190 + 2^94
     let bits = [0, 1 << 30, 1 << 62, 0x3fff_ffff_c000_0000];
     let bits =
         bits.into_iter().rev().flat_map(|limb: u64| (0..64).rev().map(move |b| limb >> b & 1));
     let y = bits.fold(Element::ONE, |y, bit| {
         let y = y.square();
-        if bit == 1 { y.mul(w) } else { y }
+        if bit == 1 { y.mul(&w) } else { y }
     });
     Affine::on_curve(x, y)
 }

@@ -3,6 +3,7 @@
 use core::fmt;
 
 use tollgate_cpu::memcheck;
+use tollgate_cpu::wipe::wipe_stack_after;
 use zeroize::Zeroize;
 
 use super::point::Affine;
@@ -28,14 +29,16 @@ impl SecretKey {
     ///
     /// [`InvalidSecret`] if the number is 0, or n or above.
     pub fn from_bytes(bytes: &[u8; 32]) -> Result<Self, InvalidSecret> {
-        let d = Scalar::from_least_bytes(bytes).ok_or(InvalidSecret)?;
-        if memcheck::declassified(d.is_zero()) == 0 { Ok(Self(d)) } else { Err(InvalidSecret) }
+        wipe_stack_after::<2048, _>(|| {
+            let d = Scalar::from_least_bytes(bytes).ok_or(InvalidSecret)?;
+            if memcheck::declassified(d.is_zero()) == 0 { Ok(Self(d)) } else { Err(InvalidSecret) }
+        })
     }
 
     /// Returns the number, big end first. The caller wipes it.
     #[must_use]
     pub fn to_bytes(&self) -> [u8; 32] {
-        self.0.to_bytes()
+        wipe_stack_after::<2048, _>(|| self.0.to_bytes())
     }
 }
 
@@ -57,8 +60,22 @@ impl fmt::Debug for SecretKey {
 /// has order n, and an encoding as coordinates cannot mean the neutral one. The check that a point
 /// is on the curve is therefore a full validation; a multiplication by n would show nothing more
 /// (SP 800-56A, section 5.6.2.3.3 and its note on cofactor 1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub struct PublicKey(pub(crate) Affine);
+
+impl PartialEq for PublicKey {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.x.is_vartime(&other.0.x) && self.0.y.is_vartime(&other.0.y)
+    }
+}
+
+impl Eq for PublicKey {}
+
+impl fmt::Debug for PublicKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("PublicKey(..)")
+    }
+}
 
 impl PublicKey {
     /// Reads an uncompressed point: 4, x, y (SEC 1, section 2.3.4). TLS 1.3 has no other form (RFC

@@ -7,7 +7,6 @@
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256, Sha512};
 use tollgate_cpu::memcheck;
-use zeroize::{Zeroize, Zeroizing};
 
 use super::residue::{Limbs, Scalar, bytes};
 
@@ -32,11 +31,11 @@ impl core::fmt::Debug for Nonce<'_> {
     }
 }
 
-/// The nonces of a signature. Wiped when dropped.
+/// The nonces of a signature.
 pub(crate) enum Nonces {
     Deterministic(HmacDrbg),
     /// The key, the digest, the random bytes and the number of the next nonce.
-    Hedged(Zeroizing<[u8; 97]>),
+    Hedged([u8; 97]),
 }
 
 impl Nonces {
@@ -44,14 +43,11 @@ impl Nonces {
     pub(crate) fn new(d: &Scalar, z: &Limbs, source: Nonce<'_>) -> Self {
         let z = bytes(z);
         match source {
-            Nonce::Deterministic => {
-                let d = Zeroizing::new(d.to_bytes());
-                Self::Deterministic(HmacDrbg::new(&[&*d, &z]))
-            }
+            Nonce::Deterministic => Self::Deterministic(HmacDrbg::new(&[&d.to_bytes(), &z])),
             Nonce::Hedged(random) => {
-                let mut input = Zeroizing::new([0; 97]);
+                let mut input = [0; 97];
                 // any form of the key will do: this one needs no product
-                input[..32].copy_from_slice(&*Zeroizing::new(bytes(&d.0)));
+                input[..32].copy_from_slice(&bytes(&d.0));
                 input[32..64].copy_from_slice(&z);
                 input[64..96].copy_from_slice(random);
                 Self::Hedged(input)
@@ -60,16 +56,15 @@ impl Nonces {
     }
 
     /// Returns the next nonce, between 1 and n - 1.
-    pub(crate) fn next(&mut self) -> Zeroizing<Scalar> {
+    pub(crate) fn next(&mut self) -> Scalar {
         match self {
             Self::Deterministic(drbg) => drbg.next(),
             Self::Hedged(input) => loop {
-                let mut hash = Sha512::digest(&input[..]);
-                let mut words = Zeroizing::new([0; 8]);
+                let hash = Sha512::digest(&input[..]);
+                let mut words = [0; 8];
                 for (word, bytes) in words.iter_mut().zip(hash.as_chunks().0) {
                     *word = u64::from_be_bytes(*bytes);
                 }
-                hash.zeroize();
                 let k = reduced(&words);
                 input[96] = input[96].wrapping_add(1);
                 if memcheck::declassified(k.is_zero()) == 0 {
@@ -82,10 +77,10 @@ impl Nonces {
     /// Returns the block that SHA-512 hashes for the next nonce (FIPS 180-4, section 5.1.2), or
     /// zeros if the nonces are deterministic.
     #[cfg(target_arch = "x86_64")]
-    pub(crate) fn block(&self) -> Zeroizing<[u64; 16]> {
-        let mut words = Zeroizing::new([0; 16]);
+    pub(crate) fn block(&self) -> [u64; 16] {
+        let mut words = [0; 16];
         if let Self::Hedged(input) = self {
-            let mut block = Zeroizing::new([0; 128]);
+            let mut block = [0; 128];
             block[..97].copy_from_slice(&input[..]);
             block[97] = 0x80;
             for (word, bytes) in words.iter_mut().zip(block.as_chunks().0) {
@@ -98,7 +93,7 @@ impl Nonces {
 
     /// The same as [`next`](Self::next), with the hash of the block.
     #[cfg(target_arch = "x86_64")]
-    pub(crate) fn next_from(&mut self, hash: &[u64; 8]) -> Zeroizing<Scalar> {
+    pub(crate) fn next_from(&mut self, hash: &[u64; 8]) -> Scalar {
         if let Self::Hedged(input) = self {
             let k = reduced(hash);
             if memcheck::declassified(k.is_zero()) == 0 {
@@ -111,14 +106,14 @@ impl Nonces {
 }
 
 /// Returns a hash mod n.
-fn reduced(&[h0, h1, h2, h3, h4, h5, h6, h7]: &[u64; 8]) -> Zeroizing<Scalar> {
-    Zeroizing::new(Scalar::new_long(&[h3, h2, h1, h0], &[h7, h6, h5, h4]))
+fn reduced(&[h0, h1, h2, h3, h4, h5, h6, h7]: &[u64; 8]) -> Scalar {
+    Scalar::new_long(&[h3, h2, h1, h0], &[h7, h6, h5, h4])
 }
 
 /// HMAC-DRBG, with the letters of RFC 6979, section 3.2.
 pub(crate) struct HmacDrbg {
-    k: Zeroizing<[u8; 32]>,
-    v: Zeroizing<[u8; 32]>,
+    k: [u8; 32],
+    v: [u8; 32],
     /// A nonce came from k and v.
     used: bool,
 }
@@ -127,22 +122,22 @@ impl HmacDrbg {
     /// Takes the key and the digest.
     fn new(seed: &[&[u8]; 2]) -> Self {
         // b. and c.
-        let mut drbg = Self { k: Zeroizing::new([0; 32]), v: Zeroizing::new([1; 32]), used: false };
+        let mut drbg = Self { k: [0; 32], v: [1; 32], used: false };
         drbg.update(0, seed); // d. and e.
         drbg.update(1, seed); // f. and g.
         drbg
     }
 
     /// Returns the next nonce, between 1 and n - 1.
-    fn next(&mut self) -> Zeroizing<Scalar> {
+    fn next(&mut self) -> Scalar {
         loop {
             if self.used {
                 self.update(0, &[&[], &[]]); // h. 3.
             }
             self.used = true;
-            self.v = self.hmac(&[&*self.v]);
+            self.v = self.hmac(&[&self.v]);
             // refused once in 2^32 times
-            let k = Scalar::from_least_bytes(&self.v).map(Zeroizing::new);
+            let k = Scalar::from_least_bytes(&self.v);
             if let Some(k) = k.filter(|k| memcheck::declassified(k.is_zero()) == 0) {
                 return k;
             }
@@ -150,17 +145,14 @@ impl HmacDrbg {
     }
 
     fn update(&mut self, number: u8, [key, digest]: &[&[u8]; 2]) {
-        self.k = self.hmac(&[&*self.v, &[number], key, digest]);
-        self.v = self.hmac(&[&*self.v]);
+        self.k = self.hmac(&[&self.v, &[number], key, digest]);
+        self.v = self.hmac(&[&self.v]);
     }
 
-    fn hmac(&self, parts: &[&[u8]]) -> Zeroizing<[u8; 32]> {
-        let mut mac = Hmac::<Sha256>::new_from_slice(&*self.k).expect("HMAC takes any key");
+    fn hmac(&self, parts: &[&[u8]]) -> [u8; 32] {
+        let mut mac = Hmac::<Sha256>::new_from_slice(&self.k).expect("HMAC takes any key");
         parts.iter().for_each(|part| mac.update(part));
-        let mut bytes = mac.finalize().into_bytes();
-        let output = Zeroizing::new(bytes.into());
-        bytes.zeroize();
-        output
+        mac.finalize().into_bytes().into()
     }
 }
 
@@ -174,7 +166,7 @@ mod tests {
         let nonce = |d: u64, z: u64, random: u8| {
             let (d, z) = (Scalar::new(&[d, 0, 0, 0]), [z, 0, 0, 0]);
             let mut nonces = Nonces::new(&d, &z, Nonce::Hedged(&[random; 32]));
-            [*nonces.next(), *nonces.next()]
+            [nonces.next().number(), nonces.next().number()]
         };
         let all = [nonce(1, 1, 1), nonce(2, 1, 1), nonce(1, 2, 1), nonce(1, 1, 2)];
         let all = all.as_flattened();
@@ -189,9 +181,9 @@ mod tests {
         let hash = core::array::from_fn(|i| 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(i as u64 + 1));
         let bits = hash.iter().flat_map(|word| (0..64).rev().map(move |b| word >> b & 1 == 1));
         let number = bits.fold(Scalar::ZERO, |sum, bit| {
-            let twice = sum.add(sum);
-            if bit { twice.add(Scalar::ONE) } else { twice }
+            let twice = sum.add(&sum);
+            if bit { twice.add(&Scalar::ONE) } else { twice }
         });
-        assert_eq!(*reduced(&hash), number);
+        assert!(reduced(&hash).is_vartime(&number));
     }
 }

@@ -16,7 +16,7 @@ const BASE_Y: Limbs =
     [0xcbb6_4068_37bf_51f5, 0x2bce_3357_6b31_5ece, 0x8ee7_eb4a_7c0f_9e16, 0x4fe3_42e2_fe1a_7f9b];
 
 /// A point other than the neutral one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub(crate) struct Affine {
     pub(crate) x: Element,
     pub(crate) y: Element,
@@ -37,9 +37,9 @@ impl Affine {
 
     /// Returns the point with these coordinates if it is on the curve.
     pub(crate) fn on_curve(x: Element, y: Element) -> Option<Self> {
-        let three = Element::ONE.add(Element::ONE).add(Element::ONE);
-        let right = x.square().sub(three).mul(x).add(Element::new(&B));
-        (y.square() == right).then_some(Self { x, y })
+        let three = Element::ONE.add(&Element::ONE).add(&Element::ONE);
+        let right = x.square().sub(&three).mul(&x).add(&Element::new(&B));
+        y.square().is_vartime(&right).then_some(Self { x, y })
     }
 
     /// Becomes `other` if `mask` is all ones.
@@ -56,30 +56,30 @@ impl From<Affine> for Point {
 }
 
 fn triple(x: Element) -> Element {
-    x.add(x).add(x)
+    x.add(&x).add(&x)
 }
 
 impl Point {
     /// Takes a point x = X/Z^2, y = Y/Z^3.
     pub(crate) fn from_jacobian(x: Element, y: Element, z: Element) -> Self {
-        Self { x: x.mul(z), y, z: z.square().mul(z) }
+        Self { x: x.mul(&z), y, z: z.square().mul(&z) }
     }
 
     /// Algorithm 4.
     pub(crate) fn add(&self, q: &Self) -> Self {
-        let (xx, yy, zz) = (self.x.mul(q.x), self.y.mul(q.y), self.z.mul(q.z));
-        let xy = self.x.add(self.y).mul(q.x.add(q.y)).sub(xx.add(yy));
-        let yz = self.y.add(self.z).mul(q.y.add(q.z)).sub(yy.add(zz));
-        let xz = self.x.add(self.z).mul(q.x.add(q.z)).sub(xx.add(zz));
+        let (xx, yy, zz) = (self.x.mul(&q.x), self.y.mul(&q.y), self.z.mul(&q.z));
+        let xy = self.x.add(&self.y).mul(&q.x.add(&q.y)).sub(&xx.add(&yy));
+        let yz = self.y.add(&self.z).mul(&q.y.add(&q.z)).sub(&yy.add(&zz));
+        let xz = self.x.add(&self.z).mul(&q.x.add(&q.z)).sub(&xx.add(&zz));
         Self::sum([xx, yy, zz], [xy, yz, xz])
     }
 
     /// Algorithm 5.
     pub(crate) fn add_affine(&self, q: &Affine) -> Self {
-        let (xx, yy) = (self.x.mul(q.x), self.y.mul(q.y));
-        let xy = self.x.add(self.y).mul(q.x.add(q.y)).sub(xx.add(yy));
-        let yz = q.y.mul(self.z).add(self.y);
-        let xz = q.x.mul(self.z).add(self.x);
+        let (xx, yy) = (self.x.mul(&q.x), self.y.mul(&q.y));
+        let xy = self.x.add(&self.y).mul(&q.x.add(&q.y)).sub(&xx.add(&yy));
+        let yz = q.y.mul(&self.z).add(&self.y);
+        let xz = q.x.mul(&self.z).add(&self.x);
         Self::sum([xx, yy, self.z], [xy, yz, xz])
     }
 
@@ -87,15 +87,15 @@ impl Point {
     /// the products of two different ones.
     fn sum([xx, yy, zz]: [Element; 3], [xy, yz, xz]: [Element; 3]) -> Self {
         let b = Element::new(&B);
-        let u = triple(xz.sub(b.mul(zz)));
-        let (minus, plus) = (yy.sub(u), yy.add(u));
+        let u = triple(xz.sub(&b.mul(&zz)));
+        let (minus, plus) = (yy.sub(&u), yy.add(&u));
         let zz3 = triple(zz);
-        let v = triple(b.mul(xz).sub(zz3.add(xx)));
-        let w = triple(xx).sub(zz3);
+        let v = triple(b.mul(&xz).sub(&zz3.add(&xx)));
+        let w = triple(xx).sub(&zz3);
         Self {
-            x: plus.mul(xy).sub(yz.mul(v)),
-            y: plus.mul(minus).add(w.mul(v)),
-            z: minus.mul(yz).add(xy.mul(w)),
+            x: plus.mul(&xy).sub(&yz.mul(&v)),
+            y: plus.mul(&minus).add(&w.mul(&v)),
+            z: minus.mul(&yz).add(&xy.mul(&w)),
         }
     }
 
@@ -103,18 +103,18 @@ impl Point {
     pub(crate) fn doubled(&self) -> Self {
         let b = Element::new(&B);
         let (xx, yy, zz) = (self.x.square(), self.y.square(), self.z.square());
-        let twice = |x: Element| x.add(x);
-        let (xy, xz) = (twice(self.x.mul(self.y)), twice(self.x.mul(self.z)));
-        let yz = twice(self.y.mul(self.z));
-        let u = triple(b.mul(zz).sub(xz));
-        let (minus, plus) = (yy.sub(u), yy.add(u));
+        let twice = |x: Element| x.add(&x);
+        let (xy, xz) = (twice(self.x.mul(&self.y)), twice(self.x.mul(&self.z)));
+        let yz = twice(self.y.mul(&self.z));
+        let u = triple(b.mul(&zz).sub(&xz));
+        let (minus, plus) = (yy.sub(&u), yy.add(&u));
         let zz3 = triple(zz);
-        let v = triple(b.mul(xz).sub(zz3.add(xx)));
-        let w = triple(xx).sub(zz3);
+        let v = triple(b.mul(&xz).sub(&zz3.add(&xx)));
+        let w = triple(xx).sub(&zz3);
         Self {
-            x: minus.mul(xy).sub(v.mul(yz)),
-            y: plus.mul(minus).add(w.mul(v)),
-            z: twice(twice(yz.mul(yy))),
+            x: minus.mul(&xy).sub(&v.mul(&yz)),
+            y: plus.mul(&minus).add(&w.mul(&v)),
+            z: twice(twice(yz.mul(&yy))),
         }
     }
 
@@ -124,7 +124,7 @@ impl Point {
     }
 
     /// Returns the affine coordinates and 1/k.
-    pub(crate) fn affine_beside(&self, k: Scalar) -> (Affine, Scalar) {
+    pub(crate) fn affine_beside(&self, k: &Scalar) -> (Affine, Scalar) {
         let (z, k) = self.z.inverted_beside(k);
         (self.scaled(z), k)
     }
@@ -137,28 +137,28 @@ impl Point {
     }
 
     fn scaled(&self, inverse: Element) -> Affine {
-        Affine { x: self.x.mul(inverse), y: self.y.mul(inverse) }
+        Affine { x: self.x.mul(&inverse), y: self.y.mul(&inverse) }
     }
 
     /// Returns whether both are the same point, and not the neutral one. Constant time.
     pub(crate) fn is(&self, other: &Self) -> bool {
-        let same_x = self.x.mul(other.z).equals(other.x.mul(self.z));
-        let same_y = self.y.mul(other.z).equals(other.y.mul(self.z));
+        let same_x = self.x.mul(&other.z).equals(&other.x.mul(&self.z));
+        let same_y = self.y.mul(&other.z).equals(&other.y.mul(&self.z));
         let neutral = self.z.is_zero() | other.z.is_zero();
         memcheck::declassified(same_x & same_y & !neutral) != 0
     }
 
     /// Returns whether x of the point, as a number mod n, is `r`. Variable time.
-    pub(crate) fn has_x_vartime(&self, r: &Scalar) -> bool {
-        let is_x = |x: Element| x.mul(self.z) == self.x;
-        let x = Element::new(&r.number());
-        let second = x.add(Element::new(&N::M));
-        self.z != Element::ZERO && (is_x(x) || has_second_x(r) && is_x(second))
+    pub(crate) fn has_x_vartime(&self, r: &Limbs) -> bool {
+        let is_x = |x: Element| x.mul(&self.z).is_vartime(&self.x);
+        let x = Element::new(r);
+        let second = x.add(&Element::new(&N::M));
+        self.z.is_zero() == 0 && (is_x(x) || has_second_x(r) && is_x(second))
     }
 }
 
 /// Returns whether not only r, but also r + n is below p, so that either may be an x. Variable time.
-pub(crate) fn has_second_x(r: &Scalar) -> bool {
+pub(crate) fn has_second_x(r: &Limbs) -> bool {
     const P_MINUS_N: Limbs = subtracted(&P::M, &N::M).0;
-    r.number().iter().rev().lt(P_MINUS_N.iter().rev())
+    r.iter().rev().lt(P_MINUS_N.iter().rev())
 }

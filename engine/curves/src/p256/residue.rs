@@ -2,7 +2,6 @@
 //! of 64 bits and Montgomery form (R = 2^256).
 #![allow(clippy::cast_possible_truncation, reason = "parts of words")]
 
-use core::fmt;
 use core::marker::PhantomData;
 
 use tollgate_cpu::memcheck;
@@ -66,30 +65,20 @@ impl Prime for N {
 }
 
 /// A residue x, as x R mod m. Always the least one.
-#[derive(PartialEq, Eq)]
+///
+/// It may be secret, so it is neither printed nor compared with `==`, whose time depends on the
+/// operands.
+#[derive(Clone)]
 pub(crate) struct Residue<M: Prime>(pub(crate) Limbs, PhantomData<M>);
 
 /// An element of the field.
 pub(crate) type Element = Residue<P>;
 
-/// A factor of points.
+/// A factor of points, often a secret: a key, a nonce. It is passed by reference and not copied.
 pub(crate) type Scalar = Residue<N>;
 
-/// Prints nothing, because it may be secret.
-impl<M: Prime> fmt::Debug for Residue<M> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Residue(..)")
-    }
-}
-
-// Derived, these would ask M for the same.
-impl<M: Prime> Clone for Residue<M> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<M: Prime> Copy for Residue<M> {}
+/// Coordinates are copied, as in registers.
+impl Copy for Element {}
 
 impl<M: Prime> Zeroize for Residue<M> {
     fn zeroize(&mut self) {
@@ -113,7 +102,7 @@ impl<M: Prime> Residue<M> {
 
     /// Returns (2^256 high + low) mod m, for all limbs.
     pub(crate) fn new_long(high: &Limbs, low: &Limbs) -> Self {
-        Self::raw(montgomery::<M>(high, &M::RRR)).add(Self::new(low))
+        Self::raw(montgomery::<M>(high, &M::RRR)).add(&Self::new(low))
     }
 
     /// Returns the least number that is x mod m, for x < 2m.
@@ -124,53 +113,58 @@ impl<M: Prime> Residue<M> {
     /// Returns the residue that 32 bytes mean, big end first, or `None` if the number is not below m.
     pub(crate) fn from_least_bytes(bytes: &[u8; 32]) -> Option<Self> {
         let x = limbs(bytes);
-        (memcheck::declassified(subtracted(&x, &M::M).1) != 0).then(|| Self::new(&x))
+        Self::is_least(&x).then(|| Self::new(&x))
+    }
+
+    /// Returns whether a number is below m.
+    pub(crate) fn is_least(x: &Limbs) -> bool {
+        memcheck::declassified(subtracted(x, &M::M).1) != 0
     }
 
     /// Returns the least number of the residue.
-    pub(crate) fn number(self) -> Limbs {
+    pub(crate) fn number(&self) -> Limbs {
         montgomery::<M>(&self.0, &[1, 0, 0, 0])
     }
 
     /// Returns the number's 32 bytes, big end first.
-    pub(crate) fn to_bytes(self) -> [u8; 32] {
+    pub(crate) fn to_bytes(&self) -> [u8; 32] {
         bytes(&self.number())
     }
 
     #[inline(always)]
-    pub(crate) fn mul(self, y: Self) -> Self {
+    pub(crate) fn mul(&self, y: &Self) -> Self {
         Self::raw(montgomery::<M>(&self.0, &y.0))
     }
 
     #[inline(always)]
-    pub(crate) fn square(self) -> Self {
+    pub(crate) fn square(&self) -> Self {
         Self::raw(montgomery_square::<M>(&self.0))
     }
 
     #[inline(always)]
-    pub(crate) fn add(self, y: Self) -> Self {
+    pub(crate) fn add(&self, y: &Self) -> Self {
         let (sum, carry) = added(&self.0, &y.0);
         Self::raw(reduced::<M>(&sum, carry))
     }
 
     #[inline(always)]
-    pub(crate) fn sub(self, y: Self) -> Self {
+    pub(crate) fn sub(&self, y: &Self) -> Self {
         let (difference, below) = subtracted(&self.0, &y.0);
         let below = hidden(below);
         Self::raw(added(&difference, &M::M.map(|limb| limb & below)).0)
     }
 
-    pub(crate) fn negated(self) -> Self {
+    pub(crate) fn negated(&self) -> Self {
         Self::ZERO.sub(self)
     }
 
     /// Returns 1/x, or 0 for 0. Constant time.
-    pub(crate) fn inverted(self) -> Self {
+    pub(crate) fn inverted(&self) -> Self {
         Self::raw(montgomery::<M>(&M::INVERSE.invert(&self.0), &M::RRR))
     }
 
     /// Returns 1/x and 1/y, or 0 for 0, in less time than one after the other. Constant time.
-    pub(crate) fn inverted_beside<M2: Prime>(self, y: Residue<M2>) -> (Self, Residue<M2>) {
+    pub(crate) fn inverted_beside<M2: Prime>(&self, y: &Residue<M2>) -> (Self, Residue<M2>) {
         let [x, y] = invert_in_step([(&M::INVERSE, &self.0), (&M2::INVERSE, &y.0)]);
         (Self::raw(montgomery::<M>(&x, &M::RRR)), Residue::raw(montgomery::<M2>(&y, &M2::RRR)))
     }
@@ -187,8 +181,8 @@ impl<M: Prime> Residue<M> {
     pub(crate) fn products(all: &[Self], before: &mut [Self]) -> Self {
         let mut product = Self::ONE;
         for (x, before) in all.iter().zip(before) {
-            *before = product;
-            product = product.mul(x.nonzero().0);
+            let next = product.mul(&x.nonzero().0);
+            *before = core::mem::replace(&mut product, next);
         }
         product
     }
@@ -197,27 +191,32 @@ impl<M: Prime> Residue<M> {
     pub(crate) fn divide_all(mut inverse: Self, all: &mut [Self], before: &[Self]) {
         for (x, before) in all.iter_mut().zip(before).rev() {
             let (y, zero) = x.nonzero();
-            *x = inverse.mul(*before);
+            *x = inverse.mul(before);
             x.replace(zero, &Self::ZERO);
-            inverse = inverse.mul(y);
+            inverse = inverse.mul(&y);
         }
     }
 
     /// Returns 1 in place of zero, which would spoil the product of all, and all ones for zero.
-    fn nonzero(self) -> (Self, u64) {
-        let (mut y, zero) = (self, self.is_zero());
+    fn nonzero(&self) -> (Self, u64) {
+        let (mut y, zero) = (self.clone(), self.is_zero());
         y.replace(zero, &Self::ONE);
         (y, zero)
     }
 
     /// All ones if the residue is 0, else 0.
-    pub(crate) fn is_zero(self) -> u64 {
+    pub(crate) fn is_zero(&self) -> u64 {
         let any = self.0.iter().fold(0, |any, limb| any | limb);
         hidden(((any | any.wrapping_neg()) >> 63).wrapping_sub(1))
     }
 
+    /// Returns whether the residues are equal. Variable time, for public ones.
+    pub(crate) fn is_vartime(&self, y: &Self) -> bool {
+        self.0 == y.0
+    }
+
     /// All ones if the residues are equal, else 0.
-    pub(crate) fn equals(self, y: Self) -> u64 {
+    pub(crate) fn equals(&self, y: &Self) -> u64 {
         self.sub(y).is_zero()
     }
 
@@ -377,11 +376,11 @@ mod tests {
     }
 
     /// Doubles and adds, bit by bit.
-    fn slow_product<M: Prime>(x: Residue<M>, y: Residue<M>) -> Residue<M> {
+    fn slow_product<M: Prime>(x: &Residue<M>, y: &Residue<M>) -> Residue<M> {
         let bits = y.number().into_iter().rev();
         let bits = bits.flat_map(|limb| (0..64).rev().map(move |b| limb >> b & 1 == 1));
         bits.fold(Residue::ZERO, |sum, bit| {
-            let twice = sum.add(sum);
+            let twice = sum.add(&sum);
             if bit { twice.add(x) } else { twice }
         })
     }
@@ -389,39 +388,25 @@ mod tests {
     fn products_and_inverses<M: Prime>() {
         let all = residues::<M>();
         for (x, y) in all.iter().zip(all.iter().rev()) {
-            assert!(x.mul(*y).equals(slow_product(*x, *y)) != 0);
-            assert!(x.square().equals(slow_product(*x, *x)) != 0);
-            assert!(x.sub(*y).add(*y).equals(*x) != 0);
-            assert!(Residue::new(&x.number()).equals(*x) != 0);
+            assert!(x.mul(y).equals(&slow_product(x, y)) != 0);
+            assert!(x.square().equals(&slow_product(x, x)) != 0);
+            assert!(x.sub(y).add(y).equals(x) != 0);
+            assert!(Residue::new(&x.number()).equals(x) != 0);
             assert!(Residue::<M>::least(&x.number()) == x.number());
             let (above, over) = added(&x.number(), &M::M);
             assert!(over == 1 || Residue::<M>::least(&above) == x.number());
             let long = Residue::new_long(&x.number(), &y.number());
             let shift = Residue::new(&power_of_two(256, &M::M));
-            assert!(long.equals(slow_product(*x, shift).add(*y)) != 0);
+            assert!(long.equals(&slow_product(x, &shift).add(y)) != 0);
         }
         // the zeros, 0 and m, do not spoil the others
         let mut inverses = all.clone();
         Residue::invert_all(&mut inverses, &mut all.clone());
         for (x, inverse) in all.iter().zip(&inverses) {
             let one = if x.is_zero() == 0 { Residue::ONE } else { Residue::ZERO };
-            assert!(x.mul(*inverse).equals(one) != 0);
-            assert!(x.inverted().equals(*inverse) != 0);
+            assert!(x.mul(inverse).equals(&one) != 0);
+            assert!(x.inverted().equals(inverse) != 0);
         }
-    }
-
-    /// Only the kernels in lanes use it, which memcheck cannot run.
-    #[test]
-    #[cfg_attr(debug_assertions, ignore = "overflow checks branch on secrets")]
-    fn inverses_of_many_are_constant_time() {
-        let name = "p256::residue::tests::inverses_of_many_are_constant_time";
-        tollgate_rerun::constant_time(name, || {
-            let mut all = residues::<N>();
-            for residue in &mut all {
-                residue.0 = residue.0.map(memcheck::secret);
-            }
-            Residue::invert_all(&mut all.clone(), &mut all);
-        });
     }
 
     #[test]

@@ -55,6 +55,6 @@ pub(crate) fn sum8() -> p256_comb_sum8_ifma::Table {
 /// The digits of x and y in Montgomery form, for tables.
 fn table_entry(point: &Affine) -> [u64; 10] {
     let r = Element::new(&power_of_two(260, &P::M));
-    let [x, y] = [point.x, point.y].map(|x| digits(&x.mul(r).number()));
+    let [x, y] = [point.x, point.y].map(|x| digits(&x.mul(&r).number()));
     core::array::from_fn(|j| if j < 5 { x[j] } else { y[j - 5] })
 }

@@ -2,7 +2,7 @@
 
 use core::arch::x86_64::__m512i;
 
-use tollgate_cpu::HaveIfma;
+use tollgate_cpu::{HaveIfma, proven};
 
 use crate::contract::Kernel;
 use crate::kernels::amm52_blocks_ifma::{amm52_blocks_ifma, window52_blocks_ifma};
@@ -21,39 +21,26 @@ use crate::vectors::{vector, vectors, vectors_mut};
 use crate::window::{self, Windows, bits_at};
 use crate::word::Row;
 
-/// A call of the kernel that is compiled for this tile width. The calling function takes a proof
-/// of IFMA.
+/// Calls the kernel that is compiled for this tile width.
 macro_rules! tiled {
-    ($kernel:ident, $tile:expr, $operands:tt) => {
+    ($proof:expr, $kernel:ident, $tile:expr, $operands:tt) => {
         match $tile {
-            20 => tiled!($kernel 20 $operands),
-            15 => tiled!($kernel 15 $operands),
-            10 => tiled!($kernel 10 $operands),
-            _ => tiled!($kernel 6 $operands),
+            20 => proven!($proof, $kernel::<20, _> $operands),
+            15 => proven!($proof, $kernel::<15, _> $operands),
+            10 => proven!($proof, $kernel::<10, _> $operands),
+            _ => proven!($proof, $kernel::<6, _> $operands),
         }
-    };
-    ($kernel:ident $w:literal $operands:tt) => {
-        // SAFETY: the caller's `_proof` shows that avx512f and avx512ifma are present.
-        unsafe { $kernel::<$w, _> $operands }
-    };
-}
-
-/// A call that needs IFMA. The calling function takes a proof of it.
-macro_rules! proven {
-    ($call:expr) => {
-        // SAFETY: the caller's `_proof` shows that avx512f and avx512ifma are present.
-        unsafe { $call }
     };
 }
 
 /// Runs f. The code of f, with everything inlined into it, is compiled for vectors of 512 bits.
 #[inline(always)]
-pub(super) fn with_target_features<R>(f: impl FnOnce() -> R, _proof: HaveIfma) -> R {
+pub(super) fn with_target_features<R>(f: impl FnOnce() -> R, proof: HaveIfma) -> R {
     #[target_feature(enable = "avx512f,avx512ifma")]
     fn inside<R>(f: impl FnOnce() -> R) -> R {
         f()
     }
-    proven!(inside(f))
+    proven!(proof, inside(f))
 }
 
 /// Inlined to build the value in place. Copying it right after narrower writes would stall.
@@ -84,12 +71,12 @@ pub(super) fn amm(
 ) {
     let end = reduction(z, t, m, None);
     let mut streams = [Product { x: vectors(x), y: vectors(y), end }];
-    tiled!(amm52_mb8_ifma, m.shape().tile(), (&mut streams, proof.shares_vector_ports()));
+    tiled!(proof, amm52_mb8_ifma, m.shape().tile(), (&mut streams, proof.shares_vector_ports()));
 }
 
 pub(super) fn ams(z: &mut [Row], x: &[Row], m: &Modulus<Row>, t: &mut [Row], proof: HaveIfma) {
     let mut streams = [Square { x: vectors(x), end: reduction(z, t, m, None) }];
-    tiled!(ams52_mb8_ifma, m.shape().tile(), (&mut streams, proof.shares_vector_ports()));
+    tiled!(proof, ams52_mb8_ifma, m.shape().tile(), (&mut streams, proof.shares_vector_ports()));
 }
 
 /// Returns whether a table of this many entries can be read in parts, at most one in each square.
@@ -108,7 +95,7 @@ pub(super) fn windows<const S: usize>(
 ) {
     let (k, tile) = (streams[0].z.len(), streams[0].m.shape().tile());
     if k == tile {
-        tiled!(short_windows, tile, (top, w, streams, proof.shares_vector_ports()));
+        tiled!(proof, short_windows, tile, (top, w, streams, proof.shares_vector_ports()));
         return;
     }
     for at in window::below(top, w) {
@@ -122,7 +109,7 @@ fn long_window<const S: usize>(w: usize, streams: &mut [Windows<'_, Row>; S], pr
     let (k, tile) = (streams[0].z.len(), streams[0].m.shape().tile());
     for s in &mut *streams {
         let index = &vectors(core::slice::from_ref(&s.index))[0];
-        proven!(start(vectors_mut(s.entry), index));
+        proven!(proof, start(vectors_mut(s.entry), index));
     }
     for first in (0..w).map(|part| part * SPAN) {
         let mut squares = streams.each_mut().map(
@@ -138,20 +125,20 @@ fn long_window<const S: usize>(w: usize, streams: &mut [Windows<'_, Row>; S], pr
                 Square { x: vectors(s.z), end: reduction(s.next, s.t, s.m, read) }
             },
         );
-        tiled!(ams52_mb8_ifma, tile, (&mut squares, proof.shares_vector_ports()));
+        tiled!(proof, ams52_mb8_ifma, tile, (&mut squares, proof.shares_vector_ports()));
         streams.iter_mut().for_each(Windows::turn);
     }
     let mut products = streams.each_mut().map(|s| {
         let end = reduction(s.next, s.t, s.m, None);
         Product { x: vectors(s.z), y: vectors(s.entry), end }
     });
-    tiled!(amm52_mb8_ifma, tile, (&mut products, proof.shares_vector_ports()));
+    tiled!(proof, amm52_mb8_ifma, tile, (&mut products, proof.shares_vector_ports()));
     streams.iter_mut().for_each(Windows::turn);
 }
 
 /// Fills the tables of numbers of one tile.
 pub(super) fn table<const S: usize>(streams: &mut [Windows<'_, Row>; S], proof: HaveIfma) {
-    tiled!(short_table, streams[0].m.shape().tile(), (streams, proof.shares_vector_ports()));
+    tiled!(proof, short_table, streams[0].m.shape().tile(), (streams, proof.shares_vector_ports()));
 }
 
 /// [`table`] for numbers of W digits.
@@ -227,38 +214,61 @@ pub(super) fn window_blocks(
     let index = &vectors(core::slice::from_ref(index))[0];
     match (m.shape().k(), m.shape().tile(), proof.shares_vector_ports()) {
         (3, 4, false) => {
-            proven!(window52_blocks_ifma::<3, 1, 1>(z, squares, table, index, constants(m), k0));
+            proven!(
+                proof,
+                window52_blocks_ifma::<3, 1, 1>(z, squares, table, index, constants(m), k0)
+            );
         }
         (3, 4, true) => {
-            proven!(window52_blocks_ifma::<3, 2, 1>(z, squares, table, index, constants(m), k0));
+            proven!(
+                proof,
+                window52_blocks_ifma::<3, 2, 1>(z, squares, table, index, constants(m), k0)
+            );
         }
         (5, 4, false) => {
-            proven!(window52_blocks_ifma::<5, 1, 5>(z, squares, table, index, constants(m), k0));
+            proven!(
+                proof,
+                window52_blocks_ifma::<5, 1, 5>(z, squares, table, index, constants(m), k0)
+            );
         }
         (5, 4, true) => {
-            proven!(window52_blocks_ifma::<5, 2, 5>(z, squares, table, index, constants(m), k0));
+            proven!(
+                proof,
+                window52_blocks_ifma::<5, 2, 5>(z, squares, table, index, constants(m), k0)
+            );
         }
         (5, 2, _) => {
-            proven!(window52_long_blocks_ifma::<5, 5>(z, squares, table, index, constants(m), k0));
+            proven!(
+                proof,
+                window52_long_blocks_ifma::<5, 5>(z, squares, table, index, constants(m), k0)
+            );
         }
         (k, lanes, _) => unreachable!("no windows of {k} digits for {lanes} lanes"),
     }
 }
 
 /// z := x * y / R.
-pub(super) fn amm_blocks(z: &mut [Row], x: &[Row], y: &[Row], m: &Modulus<Row>, _proof: HaveIfma) {
+pub(super) fn amm_blocks(z: &mut [Row], x: &[Row], y: &[Row], m: &Modulus<Row>, proof: HaveIfma) {
     let (z, rows, x, y) = (vectors_mut(z), x, vectors(x), vectors(y));
     let k0 = &vectors(m.k0_in_place())[0];
     match (m.shape().k(), m.shape().tile()) {
-        (5, 2) => proven!(amm52_long_blocks_ifma::<5, 2, 5>(z, x, rows, y, constants(m), k0)),
-        (10, 2) => proven!(amm52_long_blocks_ifma::<10, 2, 10>(z, x, rows, y, constants(m), k0)),
-        (3, 4) => proven!(amm52_blocks_ifma::<3, 4, 1>(z, x, rows, y, constants(m), k0)),
-        (5, 4) => proven!(amm52_blocks_ifma::<5, 4, 5>(z, x, rows, y, constants(m), k0)),
-        (3, 7) => proven!(amm52_blocks_ifma::<3, 7, 2>(z, x, rows, y, constants(m), k0)),
-        (4, 8) => proven!(amm52_blocks_ifma::<4, 8, 2>(z, x, rows, y, constants(m), k0)),
-        (5, 8) => proven!(amm52_blocks_ifma::<5, 8, 5>(z, x, rows, y, constants(m), k0)),
-        (8, 8) => proven!(amm52_long_blocks_ifma::<8, 8, 4>(z, x, rows, y, constants(m), k0)),
-        (10, 8) => proven!(amm52_long_blocks_ifma::<10, 8, 10>(z, x, rows, y, constants(m), k0)),
+        (5, 2) => {
+            proven!(proof, amm52_long_blocks_ifma::<5, 2, 5>(z, x, rows, y, constants(m), k0));
+        }
+        (10, 2) => {
+            proven!(proof, amm52_long_blocks_ifma::<10, 2, 10>(z, x, rows, y, constants(m), k0));
+        }
+        (3, 4) => proven!(proof, amm52_blocks_ifma::<3, 4, 1>(z, x, rows, y, constants(m), k0)),
+        (5, 4) => proven!(proof, amm52_blocks_ifma::<5, 4, 5>(z, x, rows, y, constants(m), k0)),
+        (3, 7) => proven!(proof, amm52_blocks_ifma::<3, 7, 2>(z, x, rows, y, constants(m), k0)),
+        (4, 8) => proven!(proof, amm52_blocks_ifma::<4, 8, 2>(z, x, rows, y, constants(m), k0)),
+        (5, 8) => proven!(proof, amm52_blocks_ifma::<5, 8, 5>(z, x, rows, y, constants(m), k0)),
+        (8, 8) => {
+            proven!(proof, amm52_long_blocks_ifma::<8, 8, 4>(z, x, rows, y, constants(m), k0));
+        }
+        (10, 8) => {
+            proven!(proof, amm52_long_blocks_ifma::<10, 8, 10>(z, x, rows, y, constants(m), k0));
+        }
         (k, lanes) => unreachable!("no blocks of {k} digits for {lanes} lanes"),
     }
 }
@@ -269,12 +279,11 @@ fn constants<const K: usize>(m: &Modulus<Row>) -> &Constants<K> {
     constants.first_chunk().expect("the modulus is one in lane blocks")
 }
 
-pub(super) fn select_blocks(z: &mut [Row], table: &[Row], index: &Row, _proof: HaveIfma) {
+pub(super) fn select_blocks(z: &mut [Row], table: &[Row], index: &Row, proof: HaveIfma) {
     let (table, index) = (vectors(table), &vectors(core::slice::from_ref(index))[0]);
     macro_rules! select {
         ($k:literal) => {
-            // SAFETY: `_proof` shows that avx512f is present.
-            unsafe { select52_blocks_ifma::<$k>(vectors_mut(z), table, index) }
+            proven!(proof, select52_blocks_ifma::<$k>(vectors_mut(z), table, index))
         };
     }
     match z.len() {
@@ -287,10 +296,9 @@ pub(super) fn select_blocks(z: &mut [Row], table: &[Row], index: &Row, _proof: H
     }
 }
 
-pub(super) fn select(z: &mut [Row], table: &[Row], index: Row, _proof: HaveIfma) {
+pub(super) fn select(z: &mut [Row], table: &[Row], index: Row, proof: HaveIfma) {
     let (z, table) = (vectors_mut(z), vectors(table));
-    // SAFETY: `_proof` shows that avx512f is present.
-    unsafe { select52_mb8_avx512(z, table, vector(index)) }
+    proven!(proof, select52_mb8_avx512(z, table, vector(index)));
 }
 
 #[cfg(test)]
@@ -341,8 +349,8 @@ mod tests {
                     m: &m,
                     t: &mut t,
                 }];
-                tiled!(short_table, k, (&mut streams, by_rows));
-                tiled!(short_windows, k, (60, 5, &mut streams, by_rows));
+                tiled!(proof, short_table, k, (&mut streams, by_rows));
+                tiled!(proof, short_windows, k, (60, 5, &mut streams, by_rows));
                 let (power, mut z) = (streams[0].z.to_vec(), x.clone());
                 LaneKernel::Ifma(proof).amm(&mut z, &power, m.plain_one(), &m, &mut t);
                 carry::reduce(&mut z, m.m());
@@ -359,7 +367,7 @@ mod tests {
     /// the same operations on every number, so any operands serve.
     #[test]
     fn windows_are_the_same_in_both_orders_of_lanes() {
-        let Some(_proof) = HaveIfma::check() else {
+        let Some(proof) = HaveIfma::check() else {
             return; // `tests/backends.rs` says what is tested
         };
         macro_rules! compare {
@@ -380,9 +388,15 @@ mod tests {
                     index[LANES / 2..].fill(round / 6 % 32);
                     let (table, k0, index) = (vectors(&table), vector(k0[0]), vector(Row(index)));
                     let z = vectors_mut(&mut one);
-                    proven!(window52_blocks_ifma::<$k, 1, $last>(z, 5, table, &index, c, &k0));
+                    proven!(
+                        proof,
+                        window52_blocks_ifma::<$k, 1, $last>(z, 5, table, &index, c, &k0)
+                    );
                     let z = vectors_mut(&mut two);
-                    proven!(window52_blocks_ifma::<$k, 2, $last>(z, 5, table, &index, c, &k0));
+                    proven!(
+                        proof,
+                        window52_blocks_ifma::<$k, 2, $last>(z, 5, table, &index, c, &k0)
+                    );
                     assert!(one.iter().zip(&two).all(|(x, y)| x.0 == y.0), "{} {round}", $k);
                 }
             };

@@ -1,6 +1,6 @@
 //! The calls that need AVX2, AVX-512F or AVX-IFMA.
 
-use tollgate_cpu::{HaveAvx2, HaveAvx512, HaveAvxIfma};
+use tollgate_cpu::{HaveAvx2, HaveAvx512, HaveAvxIfma, proven};
 
 use crate::kernels::select52_mb8_avx2::select52_mb8_avx2;
 use crate::kernels::select52_mb8_avx512::select52_mb8_avx512;
@@ -33,13 +33,13 @@ macro_rules! products {
             y: &[Row],
             m: &Modulus<Row>,
             t: &mut [Row],
-            _proof: $proof,
+            proof: $proof,
         ) {
             let (z, x, y, t) = ($digits_mut(z), $digits(x), $digits(y), $digits_mut(t));
             match (m.shape().tile(), m.k() % 10) {
-                (6, _) => proven!($amm::<$($six),*>(&factors(m), z, x, y, t)),
-                (_, 0) => proven!($amm::<$($ten),*>(&factors(m), z, x, y, t)),
-                _ => proven!($amm::<$($five),*>(&factors(m), z, x, y, t)),
+                (6, _) => proven!(proof, $amm::<$($six),*>(&factors(m), z, x, y, t)),
+                (_, 0) => proven!(proof, $amm::<$($ten),*>(&factors(m), z, x, y, t)),
+                _ => proven!(proof, $amm::<$($five),*>(&factors(m), z, x, y, t)),
             }
         }
 
@@ -48,23 +48,15 @@ macro_rules! products {
             x: &[Row],
             m: &Modulus<Row>,
             t: &mut [Row],
-            _proof: $proof,
+            proof: $proof,
         ) {
             let (z, x, t) = ($digits_mut(z), $digits(x), $digits_mut(t));
             match (m.shape().tile(), m.k() % 10) {
-                (6, _) => proven!($ams::<$($square_six),*>(&factors(m), z, x, t)),
-                (_, 0) => proven!($ams::<$($square_ten),*>(&factors(m), z, x, t)),
-                _ => proven!($ams::<$($square_five),*>(&factors(m), z, x, t)),
+                (6, _) => proven!(proof, $ams::<$($square_six),*>(&factors(m), z, x, t)),
+                (_, 0) => proven!(proof, $ams::<$($square_ten),*>(&factors(m), z, x, t)),
+                _ => proven!(proof, $ams::<$($square_five),*>(&factors(m), z, x, t)),
             }
         }
-    };
-}
-
-/// A call that needs a feature. The calling function takes a proof of it.
-macro_rules! proven {
-    ($call:expr) => {
-        // SAFETY: the caller's `_proof` shows that the feature is present.
-        unsafe { $call }
     };
 }
 
@@ -77,8 +69,8 @@ pub(super) mod avx2 {
         [6, 5] [5, 4] [5, 4]; [6, 5, 6] [5, 4, 10] [5, 4, 5]
     );
 
-    pub(in crate::dispatch) fn select(z: &mut [Row], table: &[Row], index: Row, _proof: HaveAvx2) {
-        proven!(select52_mb8_avx2(pairs_mut(z), pairs(table), &pairs(&[index])[0]));
+    pub(in crate::dispatch) fn select(z: &mut [Row], table: &[Row], index: Row, proof: HaveAvx2) {
+        proven!(proof, select52_mb8_avx2(pairs_mut(z), pairs(table), &pairs(&[index])[0]));
     }
 }
 
@@ -100,13 +92,8 @@ pub(super) mod avx512 {
         vectors_mut(x).as_chunks_mut().0
     }
 
-    pub(in crate::dispatch) fn select(
-        z: &mut [Row],
-        table: &[Row],
-        index: Row,
-        _proof: HaveAvx512,
-    ) {
-        proven!(select52_mb8_avx512(vectors_mut(z), vectors(table), vector(index)));
+    pub(in crate::dispatch) fn select(z: &mut [Row], table: &[Row], index: Row, proof: HaveAvx512) {
+        proven!(proof, select52_mb8_avx512(vectors_mut(z), vectors(table), vector(index)));
     }
 }
 
@@ -161,9 +148,9 @@ pub(super) mod avxifma {
         z: &mut [Row],
         table: &[Row],
         index: Row,
-        _proof: HaveAvxIfma,
+        proof: HaveAvxIfma,
     ) {
         // the feature includes AVX2
-        proven!(select52_mb8_avx2(pairs_mut(z), pairs(table), &pairs(&[index])[0]));
+        proven!(proof, select52_mb8_avx2(pairs_mut(z), pairs(table), &pairs(&[index])[0]));
     }
 }

@@ -74,7 +74,7 @@ pub(crate) enum Verb {
     Fleet(Box<FleetCommand>),
     /// Measure Montgomery products and squares with every kernel that this machine can run
     Kernel(Kernel),
-    /// Make, show or check an RSA key
+    /// Make, show or check an RSA key, or make the stub of a key on a signer
     Key(Key),
     /// Measure all six rungs, and write a table, an HTML page and records
     Ladder(Ladder),
@@ -94,7 +94,7 @@ pub(crate) enum Verb {
     Signer(Signer),
     /// Simulate programs on a processor, instruction by instruction
     Simulate(Simulate),
-    /// Measure RSA operations of Tollgate, OpenSSL and AWS-LC in one run
+    /// Measure operations of Tollgate, OpenSSL and AWS-LC in one run: RSA, X25519, ECDH and ECDSA
     Speed(Speed),
     /// Pack measurements for publication, signed, or verify what others published
     Trial(Trial),

@@ -83,7 +83,9 @@ fn findings(configuration: &Configuration) -> Vec<Finding> {
             weak("default", "list it before tollgate: it reads and generates the keys")
         }
         Some((_, false)) => weak("default", "give its section activate = 1"),
-        None => weak("default", "list it and activate it: without it only RSA works"),
+        None => {
+            weak("default", "list it and activate it: it reads keys, and TLS needs its ciphers")
+        }
     };
     let query = configuration.default_properties().unwrap_or_default();
     let has = |clause: &str| query.split(',').any(|part| part.replace(' ', "") == clause);
@@ -94,7 +96,7 @@ fn findings(configuration: &Configuration) -> Vec<Finding> {
     } else if has("?tollgate.rsa=yes") {
         Some("refused keys do not fall back to OpenSSL")
     } else if query.contains("tollgate") {
-        Some("with this query only RSA works")
+        Some("this query does not prefer all operations of Tollgate, or allows no others")
     } else {
         Some("")
     };

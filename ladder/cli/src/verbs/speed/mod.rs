@@ -1,4 +1,4 @@
-//! `tollgate speed`: RSA operations of Tollgate and of the libraries, in one run.
+//! `tollgate speed`: operations of Tollgate and of the libraries, in one run.
 
 pub(crate) mod explained;
 mod gpu;
