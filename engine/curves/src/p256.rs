@@ -36,4 +36,4 @@ mod tables_ifma;
 pub use dispatch::P256;
 pub use ecdsa::{Fault, Request, SIGNATURE_BYTES, Signature, VerifyRequest};
 pub use keys::{InvalidPoint, InvalidSecret, POINT_BYTES, PublicKey, SecretKey};
-pub use nonce::Nonce;
+pub use nonce::{Hmac, Nonce};

@@ -10,10 +10,12 @@ use tollgate_rsa::Hash;
 use zeroize::Zeroizing;
 
 use crate::abi::*;
+use crate::algorithm_id;
 use crate::context::{Context, operation_key};
 use crate::counters::Event;
 use crate::curve_operations::EcdsaOperation;
 use crate::handle::Output;
+use crate::hashing::{self, hmac};
 use crate::message::Message;
 use crate::p256_key::{P256Key, SIGNATURE_BYTES_MAX};
 use crate::params::{Answers, Params};
@@ -21,7 +23,6 @@ use crate::provider::Provider;
 use crate::reason::Reason;
 use crate::signer::Signer;
 use crate::table::Table;
-use crate::{algorithm_id, hashing};
 
 /// The context of a signature or a verification.
 #[derive(Clone)]
@@ -140,11 +141,9 @@ impl Signer for EcdsaContext {
             let signature = self.sign_remotely(ski, digest)?;
             output.write(&signature)?;
         } else if self.is_deterministic {
-            // The engine's HMAC is that of SHA-256, and RFC 6979 demands that of the digest.
-            if self.message.md() != Some(Hash::Sha256) {
-                return Err(Reason::NonceType);
-            }
-            let signature = curve.sign(key.secret()?, digest, Nonce::Deterministic)?;
+            let md = self.message.md().ok_or(Reason::NonceType)?;
+            let nonce = Nonce::DeterministicBy(&|key, parts, output| hmac(md, key, parts, output));
+            let signature = curve.sign(key.secret()?, digest, nonce)?;
             write(output, &signature.to_bytes())?;
         } else {
             let operation = EcdsaOperation { key: &mut self.key, digest };

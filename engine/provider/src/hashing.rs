@@ -3,7 +3,8 @@
 
 use core::ffi::CStr;
 
-use tollgate_rsa::Hash;
+use tollgate_rsa::{Hash, Hasher};
+use zeroize::Zeroizing;
 
 /// Returns the hash function of this name: any name of OpenSSL's providers, in upper or lower case.
 pub(crate) fn from_name(name: &str) -> Option<Hash> {
@@ -18,6 +19,39 @@ pub(crate) fn from_name(name: &str) -> Option<Hash> {
 pub(crate) fn name(hash: Hash) -> &'static CStr {
     let row = NAMES.iter().find(|(known, ..)| *known == hash);
     row.expect("every hash function has a row").1
+}
+
+/// HMAC (RFC 2104) of all parts, under a key that is no longer than a block. Returns the length of the
+/// output.
+pub(crate) fn hmac(hash: Hash, key: &[u8], parts: &[&[u8]], output: &mut [u8; 64]) -> usize {
+    let padded = |byte: u8| {
+        let mut block = Zeroizing::new([byte; BLOCK_BYTES_MAX]);
+        block.iter_mut().zip(key).for_each(|(byte, key)| *byte ^= key);
+        block
+    };
+    let keyed = |byte: u8, parts: &[&[u8]]| {
+        let mut hasher = Hasher::new(hash);
+        hasher.update(&padded(byte)[..block_bytes(hash)]);
+        parts.iter().for_each(|part| hasher.update(part));
+        Zeroizing::new(hasher.finish())
+    };
+    let inner = keyed(0x36, parts);
+    let outer = keyed(0x5c, &[inner.as_ref().as_ref()]);
+    output[..hash.len()].copy_from_slice(outer.as_ref().as_ref());
+    hash.len()
+}
+
+/// The length of a block of SHA3-224.
+const BLOCK_BYTES_MAX: usize = 144;
+
+/// Returns the length of the blocks that a hash function reads (FIPS 180-4, FIPS 202).
+const fn block_bytes(hash: Hash) -> usize {
+    match hash {
+        Hash::Mdc2 => 8,
+        Hash::Sha384 | Hash::Sha512 | Hash::Sha512_224 | Hash::Sha512_256 => 128,
+        Hash::Sha3_224 | Hash::Sha3_256 | Hash::Sha3_384 | Hash::Sha3_512 => 200 - 2 * hash.len(),
+        _ => 64,
+    }
 }
 
 /// All names of `providers/implementations/include/prov/names.h`, with OpenSSL's first one in a
@@ -58,10 +92,26 @@ const NAMES: [(Hash, &CStr, &[&str]); 17] = [
 mod tests {
     use openssl::hash::{MessageDigest, hash};
     use openssl::md::Md;
+    use openssl::pkey::PKey;
     use openssl::provider::Provider;
-    use tollgate_rsa::Hasher;
+    use openssl::sign::Signer;
 
     use super::*;
+
+    #[test]
+    fn macs_equal_openssl_s() {
+        for (md, name, _) in NAMES.iter().filter(|row| !matches!(row.0, Hash::Md4 | Hash::Mdc2)) {
+            let name = MessageDigest::from_name(name.to_str().unwrap()).unwrap();
+            for key in [&[][..], &[7], &[0xa5; 64]] {
+                let theirs = PKey::hmac(if key.is_empty() { &[0] } else { key }).unwrap();
+                let mut signer = Signer::new(name, &theirs).unwrap();
+                let theirs = signer.sign_oneshot_to_vec(b"a message").unwrap();
+                let mut ours = [0; 64];
+                let len = hmac(*md, key, &[b"a ", b"", b"message"], &mut ours);
+                assert_eq!(ours[..len], theirs, "{md:?}");
+            }
+        }
+    }
 
     #[test]
     fn digests_equal_openssl_s_under_each_name() {

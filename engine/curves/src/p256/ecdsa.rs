@@ -83,7 +83,7 @@ pub struct VerifyRequest<'a> {
 pub(crate) struct Draft<'a> {
     d: &'a Scalar,
     z: Scalar,
-    pub(crate) nonces: Nonces,
+    pub(crate) nonces: Nonces<'a>,
     pub(crate) k: Scalar,
 }
 

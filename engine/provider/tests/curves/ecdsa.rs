@@ -132,7 +132,7 @@ fn results_of_verifications_equal_openssl_s() {
     }
 }
 
-/// RFC 6979, section A.2.5: SHA-256 of "sample" and of "test". OpenSSL has the nonce type since 3.2.
+/// RFC 6979, section A.2.5: signatures of "sample" and of "test". OpenSSL has the nonce type since 3.2.
 #[test]
 fn deterministic_signatures_are_those_of_the_rfc() {
     let host = host();
@@ -152,13 +152,39 @@ fn deterministic_signatures_are_those_of_the_rfc() {
         let set = unsafe { libcrypto::EVP_PKEY_CTX_set_params(operation, params.as_ptr()) };
         check(set).and_then(|()| context.sign(message))
     };
-    for (message, r, s) in [
+    for (digest, message, r, s) in [
         (
+            c"SHA1",
+            "sample",
+            "61340c88c3aaebeb4f6d667f672ca9759a6ccaa9fa8811313039ee4a35471d32",
+            "6d7f147dac089441bb2e2fe8f7a3fa264b9c475098fdcf6e00d7c996e1b8b7eb",
+        ),
+        (
+            c"SHA224",
+            "sample",
+            "53b2fff5d1752b2c689df257c04c40a587fababb3f6fc2702f1343af7ca9aa3f",
+            "b9afb64fdc03dc1a131c7d2386d11e349f070aa432a4acc918bea988bf75c74c",
+        ),
+        (
+            c"SHA256",
             "sample",
             "efd48b2aacb6a8fd1140dd9cd45e81d69d2c877b56aaf991c34d0ea84eaf3716",
             "f7cb1c942d657c41d436c7a1b6e29f65f3e900dbb9aff4064dc4ab2f843acda8",
         ),
         (
+            c"SHA384",
+            "sample",
+            "0eafea039b20e9b42309fb1d89e213057cbf973dc0cfc8f129edddc800ef7719",
+            "4861f0491e6998b9455193e34e7b0d284ddd7149a74b95b9261f13abde940954",
+        ),
+        (
+            c"SHA512",
+            "sample",
+            "8496a60b5e9b47c825488827e0495b0e3fa109ec4568fd3f8d1097678eb97f00",
+            "2362ab1adbe2b8adf9cb9edab740ea6049c028114f2460f96554f61fae3302fe",
+        ),
+        (
+            c"SHA256",
             "test",
             "f1abb023518351cd71d881567b1ea663ed3efcf6c5132b354f28d3b0b7d38367",
             "019f4113742a2b14bd25926b49c649155f267e60d3814b4c0cc84250e46f0083",
@@ -166,15 +192,13 @@ fn deterministic_signatures_are_those_of_the_rfc() {
     ] {
         let [r, s] = [r, s].map(|number| BigNum::from_hex_str(number).unwrap());
         let expected = EcdsaSig::from_private_components(r, s).unwrap().to_der().unwrap();
-        let ours = sign(ANY, c"SHA256", 1, message.as_bytes()).unwrap();
-        assert_eq!(ours, expected, "{message}");
-        assert_ne!(sign(ANY, c"SHA256", 0, message.as_bytes()).unwrap(), expected);
+        let ours = sign(ANY, digest, 1, message.as_bytes()).unwrap();
+        assert_eq!(ours, expected, "{digest:?} {message}");
+        assert_ne!(sign(ANY, digest, 0, message.as_bytes()).unwrap(), expected);
     }
-    for (digest, nonce_type) in [(c"SHA384", 1), (c"SHA256", 2)] {
-        let error = sign(ANY, digest, nonce_type, b"sample").unwrap_err();
-        assert!(error.contains("nonce-type must be"), "{error}");
-    }
-    assert_eq!(counts(&host), [4, 0]);
+    let error = sign(ANY, c"SHA256", 2, b"sample").unwrap_err();
+    assert!(error.contains("nonce-type must be"), "{error}");
+    assert_eq!(counts(&host), [12, 0]);
 }
 
 /// Returns the PEM of a key with this secret number.
