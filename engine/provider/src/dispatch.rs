@@ -6,7 +6,8 @@
 //! to another provider if the preferred provider refuses to create a key. Without the property, the
 //! default provider creates and holds keys. libcrypto exports a key to this provider when an
 //! operation starts; if this provider then refuses the key, the default provider serves it. If no
-//! provider is preferred, libcrypto uses the one that was loaded first: load `default` first.
+//! provider is preferred, libcrypto uses the one whose algorithms it has seen first: load `default`
+//! before this provider is used.
 //! [`crate::keymgmt_cache`] makes sure of that when this provider has been used before.
 //!
 //! `SIGNATURE` and `ASYM_CIPHER` also have `provider=tollgate`. If a program's own query names

@@ -153,52 +153,47 @@ fn replace(path: &Path, changes: &[(&str, &str)]) -> Result<(), String> {
     write(path, &text)
 }
 
-/// Returns the configurations that have the provider `default` and no FIPS module, with their texts.
+/// Returns the configurations of tests that activate the provider `default` and have no FIPS module,
+/// with their texts.
 pub(super) fn configurations(source: &Path) -> Result<Vec<(PathBuf, String)>, String> {
-    let mut found = vec![source.join("apps/openssl.cnf")];
     let files = fs::read_dir(source.join("test")).map_err(|why| why.to_string())?;
-    found.extend(files.flatten().map(|entry| entry.path()));
-    found.retain(|path| path.extension().is_some_and(|extension| extension == "cnf"));
-    let mut texts = Vec::new();
-    for path in found {
-        let text = read(&path)?;
-        let has_default = text.lines().any(|line| line.starts_with("default = default_sect"));
-        if has_default && !text.lines().any(|line| line.starts_with("fips = ")) {
-            texts.push((path, text));
+    let mut found = Vec::new();
+    for path in files.flatten().map(|entry| entry.path()) {
+        if path.extension().is_some_and(|extension| extension == "cnf") {
+            let text = read(&path)?;
+            let has = |start: &str| text.lines().any(|line| line.starts_with(start));
+            if has("default = default_sect") && has("[default_sect]") && !has("fips = ") {
+                found.push((path, text));
+            }
         }
     }
-    Ok(texts)
+    Ok(found)
 }
 
-/// Returns a configuration that activates `default` and the provider, and prefers the provider's
-/// operations.
+/// Returns a configuration with the provider, whose operations are preferred.
 pub(super) fn with_provider(text: &str, module: &Path) -> String {
-    let query = "default_properties = ?tollgate.operations=yes";
+    let query = "?tollgate.operations=yes";
     let has_section = text.contains("\nalg_section");
     let mut lines = Vec::new();
     for line in text.lines() {
         let unspaced = line.replace(' ', "");
+        match unspaced.strip_prefix("default_properties=") {
+            Some(old) => {
+                lines.push(format!("default_properties = \"{},{query}\"", old.trim_matches('"')));
+            }
+            None => lines.push(line.to_owned()),
+        }
         match unspaced.as_str() {
-            "[default_sect]" => lines.extend([line, "activate = 1"].map(str::to_owned)),
-            "default=default_sect" => {
-                lines.extend([line, "tollgate = tollgate_sect"].map(str::to_owned));
-            }
+            "default=default_sect" => lines.push("tollgate = tollgate_sect".to_owned()),
             "[openssl_init]" if !has_section => {
-                lines.extend([line, "alg_section = tollgate_algorithms"].map(str::to_owned));
+                lines.push("alg_section = tollgate_algorithms".to_owned());
             }
-            _ => match unspaced.strip_prefix("default_properties=") {
-                Some(old) => lines.push(format!(
-                    "default_properties = \"{},?tollgate.operations=yes\"",
-                    old.trim_matches('"')
-                )),
-                None => lines.push(line.to_owned()),
-            },
+            _ => {}
         }
     }
-    let module = module.display();
-    lines.push(format!("[tollgate_sect]\nmodule = {module}\nactivate = 1"));
+    lines.push(format!("[tollgate_sect]\nmodule = {}\nactivate = 1", module.display()));
     if !has_section {
-        lines.push(format!("[tollgate_algorithms]\n{query}"));
+        lines.push(format!("[tollgate_algorithms]\ndefault_properties = {query}"));
     }
     lines.join("\n") + "\n"
 }
@@ -210,7 +205,7 @@ mod tests {
     #[test]
     fn a_configuration_gets_the_provider() {
         let text = "openssl_conf = openssl_init\n[openssl_init]\nproviders = provider_sect\n\
-                    [provider_sect]\ndefault = default_sect\n[default_sect]\n";
+                    [provider_sect]\ndefault = default_sect\n[default_sect]\nactivate = 1\n";
         let expected = "openssl_conf = openssl_init\n[openssl_init]\n\
                         alg_section = tollgate_algorithms\nproviders = provider_sect\n\
                         [provider_sect]\ndefault = default_sect\ntollgate = tollgate_sect\n\

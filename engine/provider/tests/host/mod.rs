@@ -90,6 +90,18 @@ impl Host {
         })
     }
 
+    /// Loads the provider before `default`.
+    pub(crate) fn loaded_first() -> Self {
+        Self::new(|context| {
+            let name = add_builtin(context);
+            let file = CString::new(name.as_str()).unwrap();
+            // SAFETY: a context and a string. The provider is loaded once more, and stays loaded.
+            let loaded = unsafe { libcrypto::OSSL_PROVIDER_load(context, file.as_ptr()) };
+            assert!(!loaded.is_null(), "{}", errors());
+            name
+        })
+    }
+
     fn new(prepare: impl FnOnce(*mut OSSL_LIB_CTX) -> String) -> Self {
         // libcrypto numbers the sources of errors from 128, one for each loaded provider, and stores
         // eight bits. After 128 providers, errors have no texts; a host loads two.

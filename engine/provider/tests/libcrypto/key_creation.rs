@@ -191,6 +191,22 @@ fn after_another_provider_is_loaded() {
 }
 
 #[test]
+fn after_the_default_provider_was_loaded_last() {
+    let host = Host::loaded_first();
+    let query = c"?tollgate.operations=yes";
+    creates_as_openssl(&host, query);
+    for (name, counter) in [("ec-p256.pem", "ecdsa-signatures"), ("rsa-2048.pem", "signatures")] {
+        let key = host.key(&pem(name));
+        let (ours, _) = host.counted(counter, || {
+            host.sign(&key, query, c"SHA256", &[], b"a message").unwrap();
+        });
+        assert_eq!((holder(&key), ours), ("default", 1));
+    }
+    creates_as_openssl(&host, query);
+    creates_as_openssl(&host, c"");
+}
+
+#[test]
 fn in_a_job() {
     let host = Host::configured("ecdsa = on");
     let mut key = Err(String::new());
