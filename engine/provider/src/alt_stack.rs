@@ -151,7 +151,7 @@ mod tests {
         let lowest = stack.lowest();
         let read = |at| {
             // SAFETY: the memory of the stack, on which nothing runs.
-            unsafe { lowest.add(at).read() }
+            unsafe { lowest.wrapping_add(at).read() }
         };
         assert!((0..STACK_BYTES).all(|at| read(at) == 0));
     }

@@ -36,8 +36,8 @@ pub(crate) fn hmac(hash: Hash, key: &[u8], parts: &[&[u8]], output: &mut [u8; 64
         Zeroizing::new(hasher.finish())
     };
     let inner = keyed(0x36, parts);
-    let outer = keyed(0x5c, &[inner.as_ref().as_ref()]);
-    output[..hash.len()].copy_from_slice(outer.as_ref().as_ref());
+    let outer = keyed(0x5c, &[inner.as_ref()]);
+    output[..hash.len()].copy_from_slice(outer.as_ref());
     hash.len()
 }
 

@@ -81,8 +81,11 @@ impl KeymgmtCache {
         // SAFETY: libcrypto's function of this name has this type: crypto.h.
         let global: GlobalContext = unsafe { library.find(c"OSSL_LIB_CTX_get0_global_default") }?;
         // For libcrypto's functions, NULL is the default context of the calling thread.
-        // SAFETY: a function without arguments.
-        let context = if context.is_null() { unsafe { global() } } else { context };
+        let context = match context.is_null() {
+            // SAFETY: a function without arguments.
+            true => unsafe { global() },
+            false => context,
+        };
         Some(Self {
             context,
             // SAFETY: as above: evp.h.

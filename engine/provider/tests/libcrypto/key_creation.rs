@@ -85,8 +85,10 @@ fn exchange(host: &Host, query: &CStr, key: &Key, peer: &Key) -> Result<Vec<u8>,
 fn holder(key: &Key) -> &str {
     // SAFETY: a key.
     let provider = unsafe { libcrypto::EVP_PKEY_get0_provider(key.0) };
-    // SAFETY: the key's provider, whose name lives as long.
-    unsafe { CStr::from_ptr(libcrypto::OSSL_PROVIDER_get0_name(provider)) }.to_str().unwrap()
+    // SAFETY: the key's provider.
+    let name = unsafe { libcrypto::OSSL_PROVIDER_get0_name(provider) };
+    // SAFETY: the name lives as long as the provider.
+    unsafe { CStr::from_ptr(name) }.to_str().unwrap()
 }
 
 /// The names of the curves of this libcrypto.
@@ -106,8 +108,12 @@ fn curves() -> Vec<&'static CStr> {
     // SAFETY: an array and its length.
     let count = unsafe { EC_get_builtin_curves(curves.as_mut_ptr(), curves.len()) };
     assert!((1..=curves.len()).contains(&count));
-    // SAFETY: the number of a curve; its name is a constant.
-    let name = |curve: &Curve| unsafe { CStr::from_ptr(OBJ_nid2sn(curve.nid)) };
+    let name = |curve: &Curve| {
+        // SAFETY: the number of a curve.
+        let name = unsafe { OBJ_nid2sn(curve.nid) };
+        // SAFETY: the name is a constant.
+        unsafe { CStr::from_ptr(name) }
+    };
     curves[..count].iter().map(name).collect()
 }
 
