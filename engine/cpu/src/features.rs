@@ -172,7 +172,8 @@ mod private {
 /// Calls a function that has target features, from one that has not: `proven!(proof, function(..))`.
 ///
 /// The proof shows that the processor has them. So the caller has one, and passes the one that names
-/// the features of the function: the compiler does not compare these.
+/// the features of the function: the compiler does not compare these. The function must need nothing
+/// else: the compiler would accept an `unsafe fn` too. So this macro is for Tollgate's own crates.
 ///
 /// ```
 /// use tollgate_cpu::{HaveAvx2, proven};
@@ -211,6 +212,7 @@ mod private {
 /// tollgate_cpu::proven!(proof, { *x })
 /// # }
 /// ```
+#[doc(hidden)]
 #[macro_export]
 macro_rules! proven {
     // gives each argument a name, to evaluate it outside of `unsafe`

@@ -8,6 +8,7 @@ use core::ptr;
 use std::sync::Arc;
 
 use tollgate_keyless::Stub;
+use zeroize::Zeroizing;
 
 use crate::abi::*;
 use crate::boundary::catch;
@@ -21,6 +22,10 @@ use crate::upcalls::Stream;
 
 /// The longest file with a stub: HAProxy has the certificates in the same file.
 const FILE_BYTES_MAX: usize = 1 << 20;
+
+/// The memory for a block at first. No private key is longer; a copy in memory that is too small for a
+/// longer block is not wiped.
+const BLOCK_BYTES: usize = 16 << 10;
 
 pub(crate) static RSA: Table<[OSSL_DISPATCH; 5]> = dispatch! {
     OSSL_FUNC_DECODER_NEWCTX = newctx;
@@ -103,9 +108,9 @@ unsafe extern "C" fn decode<K: RemoteKey>(
 }
 
 /// Returns the first stub in the lines of a PEM file. Reads no line after it, which the program may
-/// read next. Text and other blocks before it are skipped.
-fn first_stub(mut next: impl FnMut() -> Option<Vec<u8>>) -> Option<Stub> {
-    let (mut block, mut read) = (Vec::new(), 0);
+/// read next. Text and other blocks before it are skipped; a block may be a private key.
+fn first_stub(mut next: impl FnMut() -> Option<Zeroizing<Vec<u8>>>) -> Option<Stub> {
+    let (mut block, mut read) = (Zeroizing::new(Vec::with_capacity(BLOCK_BYTES)), 0);
     let mut is_whole = true;
     while read < FILE_BYTES_MAX {
         let line = next()?;
@@ -113,7 +118,7 @@ fn first_stub(mut next: impl FnMut() -> Option<Vec<u8>>) -> Option<Stub> {
         if is_whole && line.starts_with(b"-----BEGIN ") {
             block.clear();
         }
-        block.extend(&line);
+        block.extend_from_slice(&line);
         if is_whole && line.starts_with(b"-----END ") {
             if let Ok(Some(stub)) = Stub::from_pem(&block) {
                 return Some(stub);
@@ -162,12 +167,12 @@ mod tests {
                 let len = line.map_or(rest.len().min(255), |at| at + 1);
                 let (line, after) = rest.split_at(len);
                 rest = after;
-                (len > 0).then(|| line.to_vec())
+                (len > 0).then(|| line.to_vec().into())
             });
             assert_eq!(found.as_ref(), Some(&stub), "{before}");
             assert_eq!(rest, other.as_bytes(), "{before}");
         }
         assert_eq!(first_stub(|| None), None);
-        assert_eq!(first_stub(|| Some(vec![0; 255])), None, "an endless file");
+        assert_eq!(first_stub(|| Some(vec![0; 255].into())), None, "an endless file");
     }
 }

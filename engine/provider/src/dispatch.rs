@@ -7,8 +7,7 @@
 //! default provider creates and holds keys. libcrypto exports a key to this provider when an
 //! operation starts; if this provider then refuses the key, the default provider serves it. If no
 //! provider is preferred, libcrypto uses the one whose algorithms it has seen first: load `default`
-//! before this provider is used.
-//! [`crate::keymgmt_cache`] makes sure of that when this provider has been used before.
+//! before this provider is used. [`crate::keymgmt_cache`] sees to the order of key management.
 //!
 //! `SIGNATURE` and `ASYM_CIPHER` also have `provider=tollgate`. If a program's own query names
 //! `provider`, such as stunnel's `provider!=fips`, it replaces a clause `?provider=tollgate` of the
@@ -33,6 +32,7 @@ use std::sync::Arc;
 use crate::abi::*;
 use crate::boundary::catch;
 use crate::counters::Event;
+use crate::keymgmt_cache::is_fetching;
 use crate::params::Answers;
 use crate::provider::{Provider, attempt, entry};
 use crate::reason::{REASONS, Reason};
@@ -240,6 +240,14 @@ unsafe extern "C" fn query_operation(
             DECODER.row(usize::from(!with_ecdsa))
         }
         OSSL_OP_KEYEXCH if with_x25519 => KEYEXCH.first(),
+        OSSL_OP_KEYMGMT if is_fetching() => {
+            if !no_cache.is_null() {
+                // libcrypto asks again if it may not store the answer.
+                // SAFETY: a variable of the caller's.
+                unsafe { no_cache.write(1) };
+            }
+            ptr::null()
+        }
         OSSL_OP_KEYMGMT => {
             if let Some(provider) = provider {
                 catch((), || provider.fill_keymgmt_cache());

@@ -225,9 +225,29 @@ mod tests {
     use tollgate_curves::p256::{P256, PublicKey};
 
     use super::*;
+    use crate::alt_stack::{on_alt_stack, stack};
 
     fn signature(r: [u8; 32], s: [u8; 32]) -> Signature {
         Signature::from_bytes(&[r, s].concat().try_into().unwrap()).unwrap()
+    }
+
+    /// The engine wipes as much of the stack as its own HMAC needs; this one must not need more.
+    #[test]
+    fn macs_stay_within_the_stack_that_is_wiped() {
+        let key = tollgate_curves::p256::SecretKey::from_bytes(&[7; 32]).unwrap();
+        let depth = |nonce: Nonce<'_>| {
+            on_alt_stack(|| {
+                stack::depth(256 << 10, || {
+                    P256::best().sign(&key, &[8; 32], nonce).unwrap();
+                })
+            })
+        };
+        let own = depth(Nonce::Deterministic);
+        for &md in Hash::ALL.iter().filter(|md| !matches!(md, Hash::Md4 | Hash::Mdc2)) {
+            let mac =
+                |key: &[u8], parts: &[&[u8]], output: &mut [u8; 64]| hmac(md, key, parts, output);
+            assert!(depth(Nonce::DeterministicBy(&mac)) <= own, "{md:?}");
+        }
     }
 
     #[test]

@@ -10,24 +10,28 @@
 //!
 //! Therefore the fetch from any provider must come first. libcrypto calls `query_operation` for each
 //! fetch that the cache does not answer, before it caches the result: [`KeymgmtCache::fill`] then
-//! fetches as a program would. Another thread may empty the cache between the two, for example
+//! fetches as a program would. Meanwhile `query_operation` offers nothing: libcrypto prefers, of several
+//! providers, the one whose key management it has seen first. Another thread may empty the cache between the two, for example
 //! when it loads a provider. So the thread looks again when it creates the next key or context, in
-//! [`KeymgmtCache::check`], and empties the cache if a fetch finds this provider.
+//! [`KeymgmtCache::check`], and empties the cache if a fetch finds this provider. A query that is new is
+//! learnt there too.
 
 use core::cell::Cell;
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::ptr;
-use core::sync::atomic::AtomicBool;
-use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
+use core::sync::atomic::{AtomicBool, AtomicPtr};
 use std::ffi::CString;
-use std::sync::OnceLock;
 
+use crate::abi::*;
 use crate::library::Library;
+use crate::table::{Table, dispatch};
 
-type GlobalContext = unsafe extern "C" fn() -> *mut c_void;
+type SetDefaultContext = unsafe extern "C" fn(*mut c_void) -> *mut c_void;
 type Fetch = unsafe extern "C" fn(*mut c_void, *const c_char, *const c_char) -> *mut c_void;
 type Free = unsafe extern "C" fn(*mut c_void);
 type ProviderOf = unsafe extern "C" fn(*const c_void) -> *mut c_void;
+type AddBuiltin = unsafe extern "C" fn(*mut c_void, *const c_char, OSSL_provider_init_fn) -> c_int;
 type TryLoad = unsafe extern "C" fn(*mut c_void, *const c_char, c_int) -> *mut c_void;
 type Unload = unsafe extern "C" fn(*mut c_void) -> c_int;
 
@@ -44,8 +48,56 @@ const FLUSHES_MAX: usize = 3;
 thread_local! {
     /// Set while this thread fetches here.
     static IS_FETCHING: Cell<bool> = const { Cell::new(false) };
-    /// The cache that this thread has changed since it looked at one.
-    static UNCHECKED: Cell<*const KeymgmtCache> = const { Cell::new(ptr::null()) };
+    /// Caches of library contexts that this thread has filled since it last checked them.
+    static UNCHECKED: Cell<[*const KeymgmtCache; 4]> = const { Cell::new([ptr::null(); 4]) };
+}
+
+/// Resets the flag of this thread, also after a panic.
+struct Fetching;
+
+impl Fetching {
+    /// Returns `None` within another call, since fetches call `query_operation` again.
+    fn begin() -> Option<Self> {
+        let is_fetching = IS_FETCHING.try_with(|is_fetching| is_fetching.replace(true));
+        (is_fetching == Ok(false)).then_some(Self)
+    }
+}
+
+impl Drop for Fetching {
+    fn drop(&mut self) {
+        let _ = IS_FETCHING.try_with(|is_fetching| is_fetching.set(false));
+    }
+}
+
+/// Returns whether this thread fetches in this module.
+pub(crate) fn is_fetching() -> bool {
+    IS_FETCHING.try_with(Cell::get) == Ok(true)
+}
+
+/// A provider without algorithms. Its activation empties libcrypto's caches.
+static EMPTY: Table<[OSSL_DISPATCH; 2]> = dispatch! {
+    OSSL_FUNC_PROVIDER_QUERY_OPERATION = offer_nothing;
+};
+
+unsafe extern "C" fn offer_nothing(
+    _provctx: *mut c_void,
+    _operation: c_int,
+    _no_cache: *mut c_int,
+) -> *const OSSL_ALGORITHM {
+    ptr::null()
+}
+
+unsafe extern "C" fn init_empty(
+    handle: *const OSSL_CORE_HANDLE,
+    _input: *const OSSL_DISPATCH,
+    output: *mut *const OSSL_DISPATCH,
+    provctx: *mut *mut c_void,
+) -> c_int {
+    // SAFETY: a variable of libcrypto's.
+    unsafe { provctx.write(handle.cast_mut().cast()) };
+    // SAFETY: a variable of libcrypto's.
+    unsafe { output.write(EMPTY.first()) };
+    1
 }
 
 /// The functions of libcrypto that fetch key management, and the queries of this library context.
@@ -55,10 +107,16 @@ pub(crate) struct KeymgmtCache {
     free: Free,
     provider_of: ProviderOf,
     provctx_of: ProviderOf,
+    add_builtin: AddBuiltin,
     try_load: TryLoad,
     unload: Unload,
-    /// The queries other than the empty one, in the order in which they were seen.
-    queries: [OnceLock<CString>; QUERIES_MAX],
+    /// The name of the provider without algorithms, and whether libcrypto knows it. The name contains
+    /// the address of its function: if this module is loaded again elsewhere, the name is another one.
+    empty: CString,
+    is_added: AtomicBool,
+    /// The queries other than the empty one, in the order in which they were seen: texts of
+    /// [`CString::into_raw`], or NULL. There is no lock, which a forked child might find taken.
+    queries: [AtomicPtr<c_char>; QUERIES_MAX],
     /// For each query, the empty one first, and for each name: whether fetches rightly find this
     /// provider, because the query requires it or no other provider is loaded.
     is_ours: [[AtomicBool; NAMES.len()]; 1 + QUERIES_MAX],
@@ -75,17 +133,18 @@ impl KeymgmtCache {
     /// # Safety
     ///
     /// libcrypto passed `function` to the provider. `context` is the library context that loaded the
-    /// provider, or NULL for the global one. Both outlive the value.
+    /// provider, or NULL for the default one of this thread. Both outlive the value.
     pub(crate) unsafe fn of_library(function: *const (), context: *mut c_void) -> Option<Self> {
         let library = Library::of(function)?;
         // SAFETY: libcrypto's function of this name has this type: crypto.h.
-        let global: GlobalContext = unsafe { library.find(c"OSSL_LIB_CTX_get0_global_default") }?;
+        let set_default: SetDefaultContext = unsafe { library.find(c"OSSL_LIB_CTX_set0_default") }?;
         // For libcrypto's functions, NULL is the default context of the calling thread.
         let context = match context.is_null() {
-            // SAFETY: a function without arguments.
-            true => unsafe { global() },
+            // SAFETY: NULL changes nothing; the result is that context.
+            true => unsafe { set_default(ptr::null_mut()) },
             false => context,
         };
+        let empty = format!("tollgate-empty-{:x}", (init_empty as *const ()).addr());
         Some(Self {
             context,
             // SAFETY: as above: evp.h.
@@ -97,10 +156,14 @@ impl KeymgmtCache {
             // SAFETY: as above: provider.h.
             provctx_of: unsafe { library.find(c"OSSL_PROVIDER_get0_provider_ctx") }?,
             // SAFETY: as above: provider.h.
+            add_builtin: unsafe { library.find(c"OSSL_PROVIDER_add_builtin") }?,
+            // SAFETY: as above: provider.h.
             try_load: unsafe { library.find(c"OSSL_PROVIDER_try_load") }?,
             // SAFETY: as above: provider.h.
             unload: unsafe { library.find(c"OSSL_PROVIDER_unload") }?,
-            queries: [const { OnceLock::new() }; QUERIES_MAX],
+            empty: CString::new(empty).ok()?,
+            is_added: AtomicBool::new(false),
+            queries: Default::default(),
             is_ours: Default::default(),
         })
     }
@@ -109,10 +172,29 @@ impl KeymgmtCache {
     /// fetches from any provider. To be called whenever libcrypto asks for this provider's key
     /// management, in `quietly`, which keeps the error queue as it is.
     pub(crate) fn fill(&self, quietly: impl FnOnce(&mut dyn FnMut())) {
-        self.fetching(quietly, || {
-            let _ = UNCHECKED.try_with(|cache| cache.set(self));
-            self.each_fetch(|_, _| ());
+        let Some(_fetching) = Fetching::begin() else { return };
+        quietly(&mut || self.each_fetch(|_, _| ()));
+        let _ = UNCHECKED.try_with(|unchecked| {
+            let mut caches = unchecked.get();
+            if !caches.contains(&ptr::from_ref(self)) {
+                // If all are in use, one is not checked until it is filled again.
+                let at = caches.iter().position(|cache| cache.is_null()).unwrap_or(0);
+                caches[at] = self;
+                unchecked.set(caches);
+            }
         });
+    }
+
+    /// Returns whether this thread has filled the cache since the last call.
+    fn take_unchecked(&self) -> bool {
+        let taken = UNCHECKED.try_with(|unchecked| {
+            let mut caches = unchecked.get();
+            let at = caches.iter().position(|cache| ptr::eq(*cache, self))?;
+            caches[at] = ptr::null();
+            unchecked.set(caches);
+            Some(())
+        });
+        taken == Ok(Some(()))
     }
 
     /// Empties the cache if a fetch from any provider wrongly finds this one, whose context is
@@ -125,11 +207,10 @@ impl KeymgmtCache {
         quietly: impl FnOnce(&mut dyn FnMut()),
     ) {
         let is_new = query.is_some_and(|query| !query.is_empty() && self.remember(query));
-        if !is_new && UNCHECKED.try_with(|cache| ptr::eq(cache.get(), self)) != Ok(true) {
+        if is_fetching() || !(self.take_unchecked() || is_new) {
             return;
         }
-        self.fetching(quietly, || {
-            let _ = UNCHECKED.try_with(|cache| cache.set(ptr::null()));
+        quietly(&mut || {
             for flushes in 0..=FLUSHES_MAX {
                 let mut is_wrong = false;
                 self.each_fetch(|is_ours, found| {
@@ -149,17 +230,10 @@ impl KeymgmtCache {
         });
     }
 
-    /// Calls `run`, unless this thread is within such a call: fetches call `query_operation` again.
-    fn fetching(&self, quietly: impl FnOnce(&mut dyn FnMut()), mut run: impl FnMut()) {
-        if IS_FETCHING.try_with(|is_fetching| is_fetching.replace(true)) == Ok(false) {
-            quietly(&mut run);
-            let _ = IS_FETCHING.try_with(|is_fetching| is_fetching.set(false));
-        }
-    }
-
     /// Fetches by each name and query, and calls `each` with the context of the provider found.
     fn each_fetch(&self, mut each: impl FnMut(&AtomicBool, *const c_void)) {
-        let known = self.queries.iter().map_while(OnceLock::get).map(|query| query.as_ptr());
+        let known = self.queries.iter().map(|query| query.load(Acquire).cast_const());
+        let known = known.take_while(|query| !query.is_null());
         for (query, is_ours) in core::iter::once(ptr::null()).chain(known).zip(&self.is_ours) {
             for (name, is_ours) in NAMES.iter().zip(is_ours) {
                 each(is_ours, self.found(name, query));
@@ -183,11 +257,15 @@ impl KeymgmtCache {
         provctx
     }
 
-    /// Empties libcrypto's caches: it does so when a provider becomes active. `null` is part of
-    /// libcrypto and has no algorithms.
+    /// Empties libcrypto's caches: it does so when a provider becomes active.
     fn flush(&self) {
+        let empty = self.empty.as_ptr();
+        if !self.is_added.swap(true, AcqRel) {
+            // SAFETY: a library context, and a text and a function that live as long as the provider.
+            unsafe { (self.add_builtin)(self.context, empty, init_empty) };
+        }
         // SAFETY: a library context and a text; 1 keeps the rules by which `default` is loaded.
-        let provider = unsafe { (self.try_load)(self.context, c"null".as_ptr(), 1) };
+        let provider = unsafe { (self.try_load)(self.context, empty, 1) };
         if !provider.is_null() {
             // SAFETY: loaded above.
             unsafe { (self.unload)(provider) };
@@ -197,15 +275,30 @@ impl KeymgmtCache {
     /// Returns whether the query was not known, and is now.
     fn remember(&self, query: &CStr) -> bool {
         for slot in &self.queries {
-            let mut is_new = false;
-            let known = slot.get_or_init(|| {
-                is_new = true;
-                query.to_owned()
-            });
-            if known.as_c_str() == query {
-                return is_new;
+            let mut known = slot.load(Acquire);
+            if known.is_null() {
+                let copy = query.to_owned().into_raw();
+                match slot.compare_exchange(ptr::null_mut(), copy, AcqRel, Acquire) {
+                    Ok(_) => return true,
+                    Err(other) => known = other,
+                }
+                // SAFETY: from `into_raw`, and not stored.
+                drop(unsafe { CString::from_raw(copy) });
+            }
+            // SAFETY: a text that lives as long as this value.
+            if unsafe { CStr::from_ptr(known) } == query {
+                return false;
             }
         }
         false
+    }
+}
+
+impl Drop for KeymgmtCache {
+    fn drop(&mut self) {
+        for query in self.queries.iter_mut().map(AtomicPtr::get_mut).filter(|it| !it.is_null()) {
+            // SAFETY: from `into_raw`, and dropped once.
+            drop(unsafe { CString::from_raw(*query) });
+        }
     }
 }

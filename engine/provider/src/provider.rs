@@ -12,6 +12,7 @@ use tollgate_curves::p256::P256;
 use tollgate_mont::{LaneKernel, LimbKernel};
 use tollgate_queue::{Class, PrivateJob};
 use tollgate_rsa::Workspace;
+use zeroize::Zeroizing;
 
 use crate::boundary::catch;
 use crate::counters::{Counters, Event};
@@ -184,7 +185,7 @@ impl Provider {
     }
 
     /// Returns the next line of a stream of libcrypto, or the beginning of a long one.
-    pub(crate) fn read_line(&self, stream: &Stream<'_>) -> Option<Vec<u8>> {
+    pub(crate) fn read_line(&self, stream: &Stream<'_>) -> Option<Zeroizing<Vec<u8>>> {
         self.core.read_line(stream)
     }
 

@@ -6,6 +6,8 @@ use core::mem::transmute_copy;
 use core::ptr;
 use std::ffi::CString;
 
+use zeroize::Zeroizing;
+
 use crate::abi::*;
 use crate::jobs::Jobs;
 use crate::keymgmt_cache::KeymgmtCache;
@@ -123,14 +125,14 @@ impl Core {
 
     /// Returns the next line of a stream with its end, or the beginning of a long one; `None` at the
     /// end of the stream, or if the core cannot read it.
-    pub(crate) fn read_line(&self, stream: &Stream<'_>) -> Option<Vec<u8>> {
+    pub(crate) fn read_line(&self, stream: &Stream<'_>) -> Option<Zeroizing<Vec<u8>>> {
         let gets = self.bio_gets.filter(|_| !stream.0.is_null())?;
-        let mut line = [0_u8; LINE_BYTES_MAX];
+        let mut line = Zeroizing::new([0_u8; LINE_BYTES_MAX]); // perhaps of a private key
         let size = c_int::try_from(line.len()).ok()?;
         // SAFETY: the core's function, a stream of the core, and a buffer of this size.
         let count = unsafe { gets(stream.0, line.as_mut_ptr().cast(), size) };
         let count = usize::try_from(count).ok().filter(|&count| count != 0)?;
-        line.get(..count).map(<[u8]>::to_vec)
+        line.get(..count).map(|line| Zeroizing::new(line.to_vec()))
     }
 
     /// Adds a reason to the calling thread's error queue. Its text is in the table of reasons.

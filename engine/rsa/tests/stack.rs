@@ -12,7 +12,7 @@ use painted::check;
 
 #[test]
 fn private_operations_leave_nothing_on_the_stack() {
-    for bits in [1024, 2048, 3072, 4096] {
+    for bits in [1024, 2048, 3072, 4096, 8192] {
         let pem = format!("{}/../../vectors/keys/rsa-{bits}.pem", env!("CARGO_MANIFEST_DIR"));
         let key = PrivateKey::from_pem(&std::fs::read_to_string(pem).unwrap()).unwrap();
         let workspace = Mutex::new(Workspace::new().unwrap());

@@ -27,38 +27,35 @@ fn errors_carry_our_reasons() {
     folder.write("message", b"a message");
     let key = pem_path("rsa-2048.pem");
     let output = folder
-        .output(true, &format!("dgst -sha256 -sigopt rsa_padding_mode:oaep -sign {key} message"));
+        .output(true, &format!("dgst -sha256 -sigopt rsa_padding_mode:none -sign {key} message"));
     assert!(!output.status.success());
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(said.contains("unsupported padding for this operation"), "{said}");
 }
 
-/// If neither provider is preferred, the first one loaded generates the keys. Only the default
-/// provider generates keys of 512 bits.
+/// Only the default provider generates keys of 512 bits.
 #[test]
-fn the_first_loaded_provider_generates_keys() {
+fn the_default_provider_generates_keys_in_any_order() {
     let folder = Folder::new();
     folder.write("message", b"a message");
     let (module, key) = (crate::host::module(), pem_path("rsa-2048.pem"));
     let path = module.parent().unwrap().display();
-    for (order, is_first) in [
-        ("-provider default -provider libtollgate_provider", false),
-        ("-provider libtollgate_provider -provider default", true),
+    for order in [
+        "-provider default -provider libtollgate_provider",
+        "-provider libtollgate_provider -provider default",
     ] {
         let options = format!("-provider-path {path} {order} -propquery ?provider=tollgate");
         let sign = format!("dgst {options} -sha256 -sign {key} message");
         let expected = folder.openssl(false, &format!("dgst -sha256 -sign {key} message"));
         assert_eq!(folder.openssl(false, &sign), expected);
         let oaep =
-            format!("dgst {options} -sha256 -sigopt rsa_padding_mode:oaep -sign {key} message");
+            format!("dgst {options} -sha256 -sigopt rsa_padding_mode:none -sign {key} message");
         let said = String::from_utf8(folder.output(false, &oaep).stderr).unwrap();
         assert!(said.contains("unsupported padding for this operation"), "{order}: {said}");
         folder.openssl(false, &format!("genrsa {options} -out new.pem 2048"));
         folder.openssl(false, "rsa -in new.pem -check -noout");
-        let short = folder.output(false, &format!("genrsa {options} 512"));
-        assert_eq!(short.status.success(), !is_first, "{order}");
-        let said = String::from_utf8(short.stderr).unwrap();
-        assert_eq!(said.contains("from 1024 to 8192"), is_first, "{order}: {said}");
+        folder.openssl(false, &format!("genrsa {options} -out short.pem 512"));
+        folder.openssl(false, "rsa -in short.pem -check -noout");
     }
 }
 

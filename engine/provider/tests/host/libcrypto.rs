@@ -64,8 +64,9 @@ macro_rules! functions {
 }
 
 functions! {
-    () -> *mut OSSL_LIB_CTX: OSSL_LIB_CTX_new;
+    () -> *mut OSSL_LIB_CTX: OSSL_LIB_CTX_new OSSL_LIB_CTX_get0_global_default;
     (_: *mut OSSL_LIB_CTX) -> (): OSSL_LIB_CTX_free;
+    (_: *mut OSSL_LIB_CTX) -> *mut OSSL_LIB_CTX: OSSL_LIB_CTX_set0_default;
     (_: *mut OSSL_LIB_CTX, _: *const c_char, _: InitFunction) -> c_int: OSSL_PROVIDER_add_builtin;
     (_: *mut OSSL_LIB_CTX, _: *const c_char) -> c_int: OSSL_PROVIDER_set_default_search_path;
     (_: *mut OSSL_LIB_CTX, _: *const c_char) -> *mut OSSL_PROVIDER: OSSL_PROVIDER_load;

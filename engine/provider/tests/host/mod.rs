@@ -47,6 +47,14 @@ pub(crate) struct Host {
 // SAFETY: libcrypto's contexts and providers may be used by any thread.
 unsafe impl Sync for Host {}
 
+/// How the providers are loaded.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Loading {
+    DefaultFirst,
+    IntoContextOfThread,
+    ProviderFirst,
+}
+
 /// A key with libcrypto's reference count.
 pub(crate) struct Key(pub(crate) *mut EVP_PKEY);
 
@@ -92,17 +100,19 @@ impl Host {
 
     /// Loads the provider before `default`.
     pub(crate) fn loaded_first() -> Self {
-        Self::new(|context| {
-            let name = add_builtin(context);
-            let file = CString::new(name.as_str()).unwrap();
-            // SAFETY: a context and a string. The provider is loaded once more, and stays loaded.
-            let loaded = unsafe { libcrypto::OSSL_PROVIDER_load(context, file.as_ptr()) };
-            assert!(!loaded.is_null(), "{}", errors());
-            name
-        })
+        Self::loaded(Loading::ProviderFirst, add_builtin)
+    }
+
+    /// Makes a new context that of this thread, and loads the providers into the context of the thread.
+    pub(crate) fn of_thread() -> Self {
+        Self::loaded(Loading::IntoContextOfThread, add_builtin)
     }
 
     fn new(prepare: impl FnOnce(*mut OSSL_LIB_CTX) -> String) -> Self {
+        Self::loaded(Loading::DefaultFirst, prepare)
+    }
+
+    fn loaded(how: Loading, prepare: impl FnOnce(*mut OSSL_LIB_CTX) -> String) -> Self {
         // libcrypto numbers the sources of errors from 128, one for each loaded provider, and stores
         // eight bits. After 128 providers, errors have no texts; a host loads two.
         static HOSTS: AtomicUsize = AtomicUsize::new(0);
@@ -111,14 +121,24 @@ impl Host {
         // SAFETY: no arguments.
         let context = unsafe { libcrypto::OSSL_LIB_CTX_new() };
         let name = CString::new(prepare(context)).unwrap();
+        let mut target = context;
+        if how == Loading::IntoContextOfThread {
+            // SAFETY: a context, which is not freed while the thread uses it.
+            unsafe { libcrypto::OSSL_LIB_CTX_set0_default(context) };
+            target = ptr::null_mut();
+        }
         let load = |name: &CStr| {
-            // SAFETY: a context and a string.
-            let provider = unsafe { libcrypto::OSSL_PROVIDER_load(context, name.as_ptr()) };
+            // SAFETY: a context or NULL, and a string.
+            let provider = unsafe { libcrypto::OSSL_PROVIDER_load(target, name.as_ptr()) };
             assert!(!provider.is_null(), "{name:?}: {}", errors());
             provider
         };
-        let default = load(c"default");
-        let tollgate = load(&name);
+        let [default, tollgate] = if how == Loading::ProviderFirst {
+            let tollgate = load(&name);
+            [load(c"default"), tollgate]
+        } else {
+            [load(c"default"), load(&name)]
+        };
         assert_eq!(errors(), "", "loading leaves no errors");
         Self { context, default, tollgate }
     }

@@ -11,7 +11,6 @@ mod decryption;
 mod evp_test;
 mod fork;
 mod generation;
-mod key_creation;
 mod keys;
 mod parameters;
 mod signatures;

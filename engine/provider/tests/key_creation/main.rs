@@ -1,5 +1,9 @@
 //! Keys that a program creates after operations of this provider: the default provider creates them,
 //! of all curves and sizes, as without this provider.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+#[path = "../host/mod.rs"]
+mod host;
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::ptr;
@@ -9,12 +13,12 @@ use std::thread;
 
 use tollgate_rerun::alone;
 
-use crate::host::child::in_child;
-use crate::host::job::Job;
-use crate::host::libcrypto::{self, OSSL_PARAM};
-use crate::host::numbers::PUBLIC_KEY;
-use crate::host::openssl_conf::Folder;
-use crate::host::{DEFAULT, Host, Key, check, errors, pem, pem_path};
+use host::child::in_child;
+use host::job::Job;
+use host::libcrypto::{self, OSSL_PARAM};
+use host::numbers::PUBLIC_KEY;
+use host::openssl_conf::Folder;
+use host::{DEFAULT, Host, Key, check, errors, pem, pem_path};
 
 /// Property queries of programs: none, and that of stunnel.
 const QUERIES: [&CStr; 2] = [c"", c"provider!=fips"];
@@ -197,10 +201,42 @@ fn after_another_provider_is_loaded() {
 }
 
 #[test]
-fn after_the_default_provider_was_loaded_last() {
-    let host = Host::loaded_first();
+fn if_the_default_provider_was_loaded_last() {
+    created_by_default(&Host::loaded_first());
+}
+
+#[test]
+fn in_the_context_of_a_thread() {
+    // The context stays that of this thread until the thread ends.
+    thread::spawn(|| {
+        let host = Host::of_thread();
+        created_by_default(&host);
+        // SAFETY: no arguments.
+        let global = unsafe { libcrypto::OSSL_LIB_CTX_get0_global_default() };
+        // SAFETY: the context of all threads, before the other one is freed.
+        unsafe { libcrypto::OSSL_LIB_CTX_set0_default(global) };
+    })
+    .join()
+    .unwrap();
+}
+
+/// A program that has loaded the provider `null` itself.
+#[test]
+fn if_null_is_loaded() {
+    for query in QUERIES {
+        let host = Host::configured("ecdsa = on");
+        // SAFETY: a context and a text.
+        let null = unsafe { libcrypto::OSSL_PROVIDER_load(host.context, c"null".as_ptr()) };
+        assert!(!null.is_null(), "{}", errors());
+        sign(&host, query);
+        creates_as_openssl(&host, query);
+    }
+}
+
+/// Creates keys before and after signatures, with a query of each operation.
+fn created_by_default(host: &Host) {
     let query = c"?tollgate.operations=yes";
-    creates_as_openssl(&host, query);
+    creates_as_openssl(host, query);
     for (name, counter) in [("ec-p256.pem", "ecdsa-signatures"), ("rsa-2048.pem", "signatures")] {
         let key = host.key(&pem(name));
         let (ours, _) = host.counted(counter, || {
@@ -208,8 +244,8 @@ fn after_the_default_provider_was_loaded_last() {
         });
         assert_eq!((holder(&key), ours), ("default", 1));
     }
-    creates_as_openssl(&host, query);
-    creates_as_openssl(&host, c"");
+    creates_as_openssl(host, query);
+    creates_as_openssl(host, c"");
 }
 
 #[test]
@@ -226,7 +262,7 @@ fn in_a_job() {
 
 #[test]
 fn in_a_forked_child() {
-    alone("key_creation::in_a_forked_child", forked);
+    alone("in_a_forked_child", forked);
 }
 
 fn forked() {
