@@ -212,7 +212,6 @@ mod private {
 /// tollgate_cpu::proven!(proof, { *x })
 /// # }
 /// ```
-#[doc(hidden)]
 #[macro_export]
 macro_rules! proven {
     // gives each argument a name, to evaluate it outside of `unsafe`
