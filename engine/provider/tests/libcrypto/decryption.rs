@@ -62,8 +62,10 @@ fn raw_operations_equal_openssl_s() {
     let params = [libcrypto::text(c"pad-mode", c"none")];
     for number in [vec![7; 256], vec![1; 255], vec![2], vec![0], vec![]] {
         let ours = decrypt(&host, &key, DEMAND, &params, &number).unwrap();
-        let theirs = decrypt(&host, &key, DEFAULT, &params, &number).unwrap();
-        assert_eq!(ours, theirs, "{} bytes", number.len());
+        match decrypt(&host, &key, DEFAULT, &params, &number) {
+            Ok(theirs) => assert_eq!(ours, theirs, "{} bytes", number.len()),
+            Err(why) => assert!(number.is_empty(), "{why}"), // OpenSSL 4.0
+        }
     }
     for query in [DEMAND, DEFAULT] {
         assert!(decrypt(&host, &key, query, &[], &[]).is_err(), "with padding");
