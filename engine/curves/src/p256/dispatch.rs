@@ -27,7 +27,7 @@ mod mulx;
 /// need not be.
 const ONE_BYTES: usize = if cfg!(debug_assertions) { 10 << 10 } else { 6 << 10 };
 #[cfg(target_arch = "x86_64")]
-const LANES_BYTES: usize = if cfg!(debug_assertions) { 16 << 10 } else { 12 << 10 };
+const LANES_BYTES: usize = if cfg!(debug_assertions) { 18 << 10 } else { 12 << 10 };
 #[cfg(target_arch = "x86_64")]
 const TABLES_BYTES: usize = 30 << 10;
 
