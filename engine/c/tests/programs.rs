@@ -127,8 +127,8 @@ fn valgrind_finds_nothing() {
         return;
     }
     let checks = compile("gcc", "tests/checks.c", "valgrind", &["-std=c11", "-g"]);
-    // A test build of the library tells valgrind that secrets are undefined. So undefined values are no
-    // errors here.
+    // A test build of the library tells valgrind that secrets are undefined. So undefined values
+    // are no errors here.
     let valgrind = |program: &Path| {
         let mut command = Command::new("valgrind");
         command.args(["--quiet", "--error-exitcode=9", "--undef-value-errors=no"]);

@@ -242,11 +242,11 @@ mod tests {
                 })
             })
         };
-        let own = depth(Nonce::Deterministic);
+        let of_engine = depth(Nonce::Deterministic);
         for &md in Hash::ALL.iter().filter(|md| !matches!(md, Hash::Md4 | Hash::Mdc2)) {
             let mac =
                 |key: &[u8], parts: &[&[u8]], output: &mut [u8; 64]| hmac(md, key, parts, output);
-            assert!(depth(Nonce::DeterministicBy(&mac)) <= own, "{md:?}");
+            assert!(depth(Nonce::DeterministicBy(&mac)) <= of_engine, "{md:?}");
         }
     }
 

@@ -10,11 +10,12 @@
 //!
 //! Therefore the fetch from any provider must come first. libcrypto calls `query_operation` for each
 //! fetch that the cache does not answer, before it caches the result: [`KeymgmtCache::fill`] then
-//! fetches as a program would. Meanwhile `query_operation` offers nothing: libcrypto prefers, of several
-//! providers, the one whose key management it has seen first. Another thread may empty the cache between the two, for example
-//! when it loads a provider. So the thread looks again when it creates the next key or context, in
-//! [`KeymgmtCache::check`], and empties the cache if a fetch finds this provider. A query that is new is
-//! learnt there too.
+//! fetches as a program would. Meanwhile `query_operation` offers nothing, because libcrypto prefers,
+//! of several providers, the one whose key management it has seen first.
+//!
+//! Another thread may empty the cache between the two, for example when it loads a provider. So the
+//! thread fetches again when it creates the next key or context, in [`KeymgmtCache::check`], and
+//! empties the cache if it finds this provider. There it also learns queries that are new.
 
 use core::cell::Cell;
 use core::ffi::{CStr, c_char, c_int, c_void};
@@ -37,7 +38,7 @@ type Unload = unsafe extern "C" fn(*mut c_void) -> c_int;
 
 /// The names of the key management that the default provider has too, and whose keys it shall
 /// create. X25519 is not among them: there, programs are meant to find this provider.
-pub(crate) const NAMES: [&CStr; 2] = [c"RSA", c"EC"];
+const NAMES: [&CStr; 2] = [c"RSA", c"EC"];
 
 /// How many property queries of operations are remembered. Programs use one or two.
 const QUERIES_MAX: usize = 8;
@@ -57,9 +58,11 @@ struct Fetching;
 
 impl Fetching {
     /// Returns `None` within another call, since fetches call `query_operation` again.
-    fn begin() -> Option<Self> {
-        let is_fetching = IS_FETCHING.try_with(|is_fetching| is_fetching.replace(true));
-        (is_fetching == Ok(false)).then_some(Self)
+    fn enter() -> Option<Self> {
+        match IS_FETCHING.try_with(|is_fetching| is_fetching.replace(true)) {
+            Ok(false) => Some(Self),
+            _ => None,
+        }
     }
 }
 
@@ -172,7 +175,7 @@ impl KeymgmtCache {
     /// fetches from any provider. To be called whenever libcrypto asks for this provider's key
     /// management, in `quietly`, which keeps the error queue as it is.
     pub(crate) fn fill(&self, quietly: impl FnOnce(&mut dyn FnMut())) {
-        let Some(_fetching) = Fetching::begin() else { return };
+        let Some(_fetching) = Fetching::enter() else { return };
         quietly(&mut || self.each_fetch(|_, _| ()));
         let _ = UNCHECKED.try_with(|unchecked| {
             let mut caches = unchecked.get();
