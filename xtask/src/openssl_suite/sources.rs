@@ -141,12 +141,15 @@ fn load_everywhere(source: &Path) -> Result<(), String> {
         ],
     )?;
     let fallbacks = "static int provider_activate_fallbacks(";
-    let end = "err:\n    CRYPTO_THREAD_unlock(store->lock);\n    return ret;\n";
-    let with_end = "err:\n    CRYPTO_THREAD_unlock(store->lock);\n\
-                    #ifndef FIPS_MODULE\n    if (ret)\n        tollgate_load(store->libctx);\n#endif\n    \
-                    return ret;\n";
+    let unlock = "        store->use_fallbacks = 0;\n        ret = 1;\n    }\nerr:\n    \
+                  CRYPTO_THREAD_unlock(store->lock);\n";
+    let load = "#ifndef FIPS_MODULE\n    if (ret)\n        tollgate_load(store->libctx);\n#endif\n";
+    let unlock_and_load = format!("{unlock}{load}");
     let declared = format!("void tollgate_load(OSSL_LIB_CTX *libctx);\n{fallbacks}");
-    replace(&source.join("crypto/provider_core.c"), &[(fallbacks, &declared), (end, with_end)])
+    replace(
+        &source.join("crypto/provider_core.c"),
+        &[(fallbacks, &declared), (unlock, &unlock_and_load)],
+    )
 }
 
 /// Replaces texts, each of which must be there once.
