@@ -30,7 +30,7 @@ pub(super) fn built(folder: &Path) -> Result<Option<PathBuf>, String> {
     if mark.exists() {
         return Ok(Some(source));
     }
-    println!("fetching and building OpenSSL {RELEASE} in {}", folder.display());
+    println!("fetching and building the OpenSSL of Debian {RELEASE} in {}", folder.display());
     let partial = folder.join("partial");
     for old in [&source, &partial] {
         let _ = fs::remove_dir_all(old); // of an earlier attempt
