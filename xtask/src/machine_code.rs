@@ -2,13 +2,12 @@
 //! calls.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
-
-use cargo_metadata::MetadataCommand;
 
 pub(crate) mod instruction;
 
+use crate::workspace::target_folder;
 use instruction::Instruction;
 
 /// The functions that the audit follows, and the names of all functions.
@@ -46,9 +45,7 @@ impl Program {
         if let Some(binary) = binary {
             return Self::read_from(Path::new(binary), prefixes);
         }
-        let metadata = MetadataCommand::new().no_deps().exec();
-        let metadata = metadata.map_err(|error| format!("cargo metadata failed: {error}"))?;
-        let binary = PathBuf::from(metadata.target_directory).join(BINARY);
+        let binary = target_folder()?.join(BINARY);
         if !binary.is_file() {
             let at = binary.display();
             return Err(format!("{at} does not exist; run: cargo build --release -p tollgate-cli"));

@@ -3,7 +3,7 @@
 //! The checks are functions of this value alone, so that tests can pass them a fake workspace.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, Package, TargetKind};
 
@@ -44,6 +44,13 @@ pub(crate) struct File {
     /// Path relative to the root of the workspace, with `/`.
     pub(crate) path: String,
     pub(crate) text: String,
+}
+
+/// Returns the folder that cargo builds in.
+pub(crate) fn target_folder() -> Result<PathBuf, String> {
+    let metadata = MetadataCommand::new().no_deps().exec();
+    let metadata = metadata.map_err(|error| format!("cargo metadata failed: {error}"))?;
+    Ok(metadata.target_directory.into())
 }
 
 impl Workspace {

@@ -14,7 +14,7 @@
 //! The requests are compiled with debug assertions only, so that no release contains them. `cargo
 //! memcheck` runs tests of the release build with debug assertions in this crate alone.
 
-/// Whether the requests are compiled; otherwise the functions of this module have no effect.
+/// True if the requests are compiled; otherwise the functions of this module have no effect.
 pub const IS_COMPILED: bool = cfg!(all(target_arch = "x86_64", debug_assertions));
 
 /// `VG_USERREQ__RUNNING_ON_VALGRIND`.

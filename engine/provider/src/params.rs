@@ -142,12 +142,7 @@ impl<'a> Answers<'a> {
     ) -> Result<(), Reason> {
         let row = choices.iter().find(|(known, ..)| known == value);
         let (_, number, name) = row.expect("every value has a row");
-        let is_text = |param: &mut OSSL_PARAM| param.data_type == OSSL_PARAM_UTF8_STRING;
-        if self.find(key).is_some_and(is_text) {
-            self.text(key, name)
-        } else {
-            self.integer(key, *number)
-        }
+        if self.wants_text(key) { self.text(key, name) } else { self.integer(key, *number) }
     }
 
     /// Writes a number if the key is requested. This function and the next ones refuse another type
@@ -179,8 +174,7 @@ impl<'a> Answers<'a> {
 
     /// Writes a number, as decimal text if a text is requested.
     pub(crate) fn integer_or_text(&mut self, key: &CStr, value: i64) -> Result<(), Reason> {
-        let is_text = |param: &mut OSSL_PARAM| param.data_type == OSSL_PARAM_UTF8_STRING;
-        if !self.find(key).is_some_and(is_text) {
+        if !self.wants_text(key) {
             return self.integer(key, value);
         }
         let text = CString::new(value.to_string()).map_err(|_| Reason::Panic)?;
@@ -223,6 +217,11 @@ impl<'a> Answers<'a> {
         }
     }
 
+    fn wants_text(&mut self, key: &CStr) -> bool {
+        self.find(key).is_some_and(|param| param.data_type == OSSL_PARAM_UTF8_STRING)
+    }
+
+    /// Copies a text into the caller's buffer if the key is requested.
     fn copied_text(&mut self, key: &CStr, text: &CStr) -> Result<(), Reason> {
         let Some(param) = self.find(key) else {
             return Ok(());

@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::Path;
 
+use crate::workspace::target_folder;
+
 /// The instructions before each request: `rol rdi` by 3, 13, 61 and 51, and `xchg rbx, rbx`.
 const REQUEST: [u8; 19] = [
     0x48, 0xc1, 0xc7, 3, 0x48, 0xc1, 0xc7, 13, 0x48, 0xc1, 0xc7, 61, 0x48, 0xc1, 0xc7, 51, 0x48,
@@ -14,9 +16,10 @@ const RELEASES: [&str; 2] = ["release/tollgate", "release/libtollgate_provider.s
 
 /// Returns a finding for each release that contains a request or cannot be read.
 pub(super) fn of_releases() -> Vec<String> {
-    let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
-    let find = |release: &&str| finding(&Path::new(&target).join(release));
-    RELEASES.iter().filter_map(find).collect()
+    match target_folder() {
+        Ok(target) => RELEASES.iter().filter_map(|it| finding(&target.join(it))).collect(),
+        Err(why) => vec![why],
+    }
 }
 
 fn finding(path: &Path) -> Option<String> {
