@@ -210,6 +210,11 @@ fn in_the_context_of_a_thread() {
     // The context stays that of this thread until the thread ends.
     thread::spawn(|| {
         let host = Host::of_thread();
+        let query = c"?tollgate.operations=yes";
+        let key = host.key(&pem("ec-p256.pem"));
+        host.sign(&key, query, c"SHA256", &[], b"a message").unwrap();
+        assert_eq!(generate_ec(&host, query, c"P-384").as_ref().map(holder), Ok("default"));
+        drop(key);
         created_by_default(&host);
         // SAFETY: no arguments.
         let global = unsafe { libcrypto::OSSL_LIB_CTX_get0_global_default() };
