@@ -29,8 +29,8 @@ use std::process::ExitCode;
 use crate::error::CliError;
 use crate::options::{Options, Verb};
 use crate::verbs::{
-    agent, bench, compare, completions, fleet, kernel, key, ladder, man, model, provider, report,
-    serve, session, signer, simulate, speed, trial, tune, workload,
+    agent, bench, compare, completions, explain, fleet, kernel, key, ladder, man, model, provider,
+    report, serve, signer, simulate, speed, trial, tune, workload,
 };
 
 fn main() -> ExitCode {
@@ -48,6 +48,7 @@ fn run() -> Result<ExitCode, CliError> {
         Verb::Bench(options) => bench::run(&options),
         Verb::Compare(options) => compare::run(&options),
         Verb::Completions(options) => completions::run(&options),
+        Verb::Explain(options) => explain::run(&options),
         Verb::Fleet(options) => fleet::run(&options),
         Verb::Kernel(options) => kernel::run(&options),
         Verb::Key(options) => key::run(&options),
@@ -57,7 +58,6 @@ fn run() -> Result<ExitCode, CliError> {
         Verb::Provider(options) => provider::run(&options),
         Verb::Report(options) => report::run(&options),
         Verb::Serve(options) => serve::run(&options),
-        Verb::Session(options) => session::run(&options),
         Verb::Signer(options) => signer::run(&options),
         Verb::Simulate(options) => simulate::run(&options),
         Verb::Speed(options) => speed::run(&options),

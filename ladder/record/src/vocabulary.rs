@@ -185,26 +185,15 @@ pub const LIMIT: &str = "limit";
 /// Condition: the duration of the measurement of a row, all contenders together.
 pub const SECONDS_PER_ROW: &str = "seconds_per_row";
 
-/// Core cycles of a hash function, a cipher or a MAC for one more byte:
-/// `session/primitive/sha-256`.
-pub const CYCLES_PER_BYTE: Quantity = Quantity::known("cycles_per_byte");
-
 /// Core cycles of a server for one session: `session/rsa-2048/tls13?by=tollgate&bytes=0`. With the
 /// parameter [`PART`], the cycles of one part.
 pub const CYCLES_PER_SESSION: Quantity = Quantity::known("cycles_per_session");
-/// Core cycles of a server for the message of the handshake that the parameter [`MESSAGE`] names.
-pub const CYCLES_PER_MESSAGE: Quantity = Quantity::known("cycles_per_message");
-/// The size in bytes at which the transfer of a session costs its server as much as the handshake.
-pub const BYTES_WHERE_DOUBLE: Quantity = Quantity::known("bytes_where_transfer_equals_handshake");
 /// Parameter: a part of a session's cost.
 pub const PART: &str = "part";
 /// Value of [`PART`]: the RSA private-key operation.
 pub const PART_RSA: &str = "rsa";
 /// Value of [`PART`]: the signature with a key that is not RSA.
 pub const PART_SIGNATURE: &str = "signature";
-/// Value of [`PART`]: the verification of the other end: the signatures of its chain, and its own;
-/// with RSA key exchange, a client's encryption of the premaster secret.
-pub const PART_VERIFY: &str = "verify";
 /// Value of [`PART`]: an ephemeral key pair and its agreement.
 pub const PART_KEY_EXCHANGE: &str = "key-exchange";
 /// Value of [`PART`]: PRF or HKDF, and the hashes of the transcript.
@@ -231,8 +220,6 @@ pub const SAMPLED_EVENT: &str = "sampled_event";
 pub const SAMPLES: &str = "samples";
 /// Condition: the CPU time of all samples, divided by the CPU time that the system accounted.
 pub const SAMPLED_SHARE: &str = "sampled_share";
-/// Parameter: a message of the handshake, such as `server-key-exchange`.
-pub const MESSAGE: &str = "message";
 /// Condition: the count of each primitive in a prediction.
 pub const COUNTS: &str = "counts";
 /// Condition: the number of connections in flight.
@@ -315,18 +302,6 @@ pub const PLAIN_SHARE: &str = "plain_share";
 pub const RESUMED_SHARE: &str = "resumed_share";
 /// Parameter: the mechanism of resumption: `session-id`, `ticket`, `psk`, `psk-ke`, `early-data`.
 pub const RESUMED_BY: &str = "resumed_by";
-/// Parameter: the ends that present a certificate, if it is not the server alone: [`MUTUAL`].
-pub const AUTHENTICATION: &str = "authentication";
-/// Value of [`AUTHENTICATION`]: the client also presents a certificate and signs.
-pub const MUTUAL: &str = "mutual";
-/// Parameter: the number of certificates in a chain, without the trust anchor; a self-signed
-/// certificate if it is absent.
-pub const CHAIN: &str = "chain";
-/// Parameter: the end of the connection whose cost a figure is: [`CLIENT`]; the server if it is
-/// absent.
-pub const END: &str = "end";
-/// The number of requests on a connection at which the handshake takes a tenth of its cost.
-pub const REQUESTS_WHERE_TENTH: Quantity = Quantity::known("requests_where_handshake_is_a_tenth");
 /// Parameter: the sessions of a figure, if some are resumed: [`FULL`] or [`RESUMED`]; all if it is
 /// absent.
 pub const SESSIONS: &str = "sessions";

@@ -30,7 +30,6 @@
 pub mod chart;
 mod cite;
 pub mod context;
-pub mod curve;
 pub mod engine;
 pub mod eti10;
 mod figure;
@@ -45,7 +44,6 @@ pub mod markdown;
 pub mod model;
 mod names;
 mod pairs;
-pub mod per_byte;
 pub mod pkeu;
 pub mod plan;
 pub mod points;

@@ -3,9 +3,9 @@
 use tollgate_record::{Key, Operation, Protocol, Record, Service, Subject, Topic};
 
 use tollgate_record::vocabulary::{
-    AUTHENTICATION, BATCH, BY, BYTES, CHAIN, EXPONENT, FULL, GROUP, PART_KEY_EXCHANGE,
-    PART_KEY_SCHEDULE, PART_LIBRARY, PART_MAC, PART_RECORDS, PART_RSA, PART_SIGNATURE, PART_SYSTEM,
-    PART_VERIFY, REQUESTS, RESUMED_BY, RESUMED_SHARE, SIZES, SUITE,
+    BATCH, BY, BYTES, EXPONENT, FULL, GROUP, PART_KEY_EXCHANGE, PART_KEY_SCHEDULE, PART_LIBRARY,
+    PART_MAC, PART_RECORDS, PART_RSA, PART_SIGNATURE, PART_SYSTEM, REQUESTS, RESUMED_BY,
+    RESUMED_SHARE, SIZES, SUITE,
 };
 
 /// The smallest secure key size.
@@ -135,19 +135,16 @@ pub(crate) fn suite(subject: &Subject) -> String {
 }
 
 /// Returns what differs from a full handshake with the protocol's default suite and one request:
-/// `AES_256_CBC_SHA, ffdhe2048`; `resumed, psk`; `mutual, chain of 3`. The protocol's
-/// name has the key exchange.
+/// `AES_256_CBC_SHA, ffdhe2048`; `resumed, psk`. The protocol's name has the key exchange.
 pub(crate) fn offered(subject: &Subject) -> Option<String> {
     let cipher = |name: &str| match name.split_once("_WITH_") {
         Some((_, cipher)) => cipher.to_owned(),
         None => name.trim_start_matches("TLS_").to_owned(),
     };
     let suite = subject.parameter(SUITE).map(cipher);
-    let mutual = subject.parameter(AUTHENTICATION).map(|_| "mutual".to_owned());
-    let chain = subject.parameter(CHAIN).map(|length| format!("chain of {length}"));
     let requests = subject.parameter(REQUESTS).map(|count| format!("{count} requests"));
     let group = subject.parameter(GROUP).map(str::to_owned);
-    let names = [suite, group, resumed(subject), mutual, chain, requests];
+    let names = [suite, group, resumed(subject), requests];
     let names: Vec<String> = names.into_iter().flatten().collect();
     (!names.is_empty()).then(|| names.join(", "))
 }
@@ -172,7 +169,6 @@ pub(crate) fn part(word: &str) -> &str {
     match word {
         PART_RSA => "RSA",
         PART_SIGNATURE => "signature",
-        PART_VERIFY => "verification",
         PART_KEY_EXCHANGE => "key exchange",
         PART_KEY_SCHEDULE => "key schedule",
         PART_RECORDS => "records",

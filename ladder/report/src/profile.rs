@@ -26,7 +26,7 @@ const SERVERS_MAX: usize = 2;
 pub fn table(records: &[Record]) -> String {
     let tables = tables(records);
     if tables.is_empty() {
-        return "no server was profiled: run `tollgate bench profile`\n".to_owned();
+        return "no server was profiled: run `tollgate explain --server KIND`\n".to_owned();
     }
     let text = |(title, table): &(String, Table)| wrapped(title) + &table.text();
     tables.iter().map(text).collect::<Vec<_>>().join("\n")
@@ -304,6 +304,6 @@ mod tests {
         records.remove(2);
         let text = words(&records);
         assert!(text.contains("predicted 100k") && text.contains("embedded server"), "{text}");
-        assert!(table(&[]).contains("bench profile"));
+        assert!(table(&[]).contains("tollgate explain"));
     }
 }

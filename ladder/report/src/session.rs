@@ -1,9 +1,8 @@
 //! The cost of sessions to a server by part, and its table.
 
 use tollgate_record::vocabulary::{
-    BATCH, CONNECTIONS, CYCLES_PER_SESSION, DETAIL, END, MESSAGE, PART, PART_IDLE,
-    PART_KEY_EXCHANGE, PART_KEY_SCHEDULE, PART_LIBRARY, PART_MAC, PART_RECORDS, PART_RSA,
-    PART_SIGNATURE, PART_SYSTEM, PART_VERIFY, REQUESTS,
+    BATCH, CONNECTIONS, CYCLES_PER_SESSION, DETAIL, PART, PART_IDLE, PART_KEY_EXCHANGE,
+    PART_KEY_SCHEDULE, PART_LIBRARY, PART_MAC, PART_RECORDS, PART_RSA, PART_SIGNATURE, PART_SYSTEM,
 };
 use tollgate_record::{Protocol, Record, Subject, Topic, Unit};
 
@@ -16,10 +15,9 @@ use crate::names::{self, who};
 use crate::table::{Row, Table};
 
 /// Parts in stacking order.
-pub(crate) const PARTS: [&str; 9] = [
+pub(crate) const PARTS: [&str; 8] = [
     PART_RSA,
     PART_SIGNATURE,
-    PART_VERIFY,
     PART_KEY_EXCHANGE,
     PART_KEY_SCHEDULE,
     PART_RECORDS,
@@ -39,10 +37,9 @@ const PROTOCOLS: [Protocol; 6] = [
 ];
 
 /// The columns of parts; one column has the operation with the key, of whichever kind.
-const COLUMNS: [Column; 12] = fitting([
+const COLUMNS: [Column; 11] = fitting([
     Column::words("session", 19),
     Column::figures("RSA", 5),
-    Column::figures("verify", 6),
     Column::figures("exch.", 5),
     Column::figures("sched.", 6),
     Column::figures("recs.", 5),
@@ -54,8 +51,8 @@ const COLUMNS: [Column; 12] = fitting([
     Column::figures("remain", 6),
 ]);
 
-/// Parts whose column is left out if no session has a cost of it, with the column.
-const OPTIONAL: [(&str, usize); 2] = [(PART_MAC, 6), (PART_VERIFY, 2)];
+/// The column of the MAC, which is left out if no session has a cost of it.
+const MAC: usize = 5;
 
 /// The cost of one session: the predicted, published or profiled parts, and the measured total.
 #[derive(Clone, Debug)]
@@ -111,7 +108,6 @@ pub(crate) fn sessions(records: &[Record], published: bool) -> Vec<Session<'_>> 
         matches!(record.subject.topic(), Topic::Session(_))
             && record.quantity == CYCLES_PER_SESSION
             && record.unit == Unit::Cycles
-            && record.subject.parameter(MESSAGE).is_none()
             && record.subject.parameter(DETAIL).is_none()
             && record.subject.parameter(PART) != Some(PART_IDLE)
             && (of == origin || (of == Measured && !published))
@@ -158,7 +154,7 @@ pub(crate) fn by_rank(subject: &Subject) -> usize {
 pub fn table(records: &[Record]) -> String {
     let table = costs(records);
     if table.rows.is_empty() {
-        return "no session was predicted: run `tollgate session`\n".to_owned();
+        return "no session was predicted: run `tollgate explain`\n".to_owned();
     }
     let papers = sessions(records, true);
     table.text() + &sources(papers.iter().filter_map(|session| session.records().next()))
@@ -177,14 +173,12 @@ pub(crate) fn costs(records: &[Record]) -> Table {
         let has = |session: &Session<'_>| session.part(part).is_some_and(|cycles| cycles != 0.0);
         !ours.iter().chain(&papers).any(has)
     };
-    let absent: Vec<usize> =
-        OPTIONAL.iter().filter_map(|(part, column)| is_absent(part).then_some(*column)).collect();
-    for column in &absent {
-        columns.remove(*column);
+    let has_mac = !is_absent(PART_MAC);
+    if !has_mac {
+        columns.remove(MAC);
+        // the names get the space
+        columns[0].width += COLUMNS[MAC].width + GAP as usize;
     }
-    // the names get their space
-    let space = |column: &usize| COLUMNS[*column].width + GAP as usize;
-    columns[0].width += absent.iter().map(space).sum::<usize>();
     let mut notes = vec![
         "Core cycles of the server for one session. exch.: key exchange; sched.: key schedule and \
          hashes of the transcript; recs.: encryption of records; libr.: all other work of the TLS \
@@ -192,26 +186,19 @@ pub(crate) fn costs(records: &[Record]) -> Table {
          share of measured"
             .to_owned(),
     ];
-    if !is_absent(PART_MAC) {
+    if has_mac {
         notes.push("MAC: of records, where it is separate".to_owned());
-    }
-    if !is_absent(PART_VERIFY) {
-        notes.push(
-            "verify: signatures of the other end's chain and its own; mutual: the client presents a \
-             certificate too; client: the cost of the client's end"
-                .to_owned(),
-        );
     }
     if has_others {
         notes.push("sign.: the RSA operation, or the signature with another key".to_owned());
     }
     notes.extend(batches(&ours));
     notes.extend(ours.iter().filter_map(remainder));
-    let rows = ours.iter().chain(&papers).map(|session| row(session, &absent)).collect();
+    let rows = ours.iter().chain(&papers).map(|session| row(session, has_mac)).collect();
     Table { columns, rows, notes }
 }
 
-fn row(session: &Session<'_>, absent: &[usize]) -> Row {
+fn row(session: &Session<'_>, has_mac: bool) -> Row {
     let cycles = |point| optional(point, Unit::Cycles);
     let measured = session.measured.map(|record| record.estimate.point());
     let share = match (measured, session.total()) {
@@ -223,26 +210,17 @@ fn row(session: &Session<'_>, absent: &[usize]) -> Row {
     let others = PARTS[2..].iter().map(|part| session.part(part));
     let mut cells: Vec<String> = [key_operation].into_iter().chain(others).map(cycles).collect();
     cells.extend([cycles(session.total()), cycles(measured), share]);
-    for column in absent {
-        cells.remove(column - 1);
+    if !has_mac {
+        cells.remove(MAC - 1);
     }
     let name = named(session);
-    let groups = [Some(names::service(&session.subject)), offered(session)];
+    let groups = [Some(names::service(&session.subject)), names::offered(&session.subject)];
     Row { groups: groups.into_iter().flatten().collect(), names: vec![name], cells }
 }
 
-/// Returns the number of requests if there are several, the payload, the engine, and the end if it
-/// is the client's: `10 x 14 KB, tollgate, client`.
+/// Returns the payload and the engine: `14 KB, tollgate`.
 fn named(session: &Session<'_>) -> String {
-    let requests = session.subject.parameter(REQUESTS).map(|count| format!("{count} x "));
-    let end = session.subject.parameter(END).map(|end| format!(", {end}"));
-    let [requests, end] = [requests, end].map(Option::unwrap_or_default);
-    format!("{requests}{}, {}{end}", names::payload(session.bytes()), who(session.by()))
-}
-
-/// Returns what differs from the default, except the number of requests.
-fn offered(session: &Session<'_>) -> Option<String> {
-    names::offered(&session.subject.without(&[REQUESTS]))
+    format!("{}, {}", names::payload(session.bytes()), who(session.by()))
 }
 
 /// Returns a sentence on the batches of the predictions; `None` if all operations run alone.
@@ -259,7 +237,7 @@ fn batches(sessions: &[Session<'_>]) -> Option<String> {
 
 fn remainder(session: &Session<'_>) -> Option<String> {
     let (measured, total) = (session.measured?.estimate.point(), session.total()?);
-    let offered = offered(session);
+    let offered = names::offered(&session.subject);
     Some(format!(
         "{}{}, {}: {} cycles measured that no part explains ({}).",
         names::service(&session.subject),

@@ -40,14 +40,6 @@ impl Batches {
     pub(crate) fn size(&self, primitive: Primitive) -> u32 {
         self.0.get(&primitive).copied().unwrap_or(1)
     }
-
-    /// The number of operations with the server's key in a batch.
-    pub(crate) fn of_key(&self) -> u32 {
-        let own = |(primitive, batch): (&Primitive, &u32)| {
-            matches!(primitive, Primitive::Private(_)).then_some(*batch)
-        };
-        self.0.iter().find_map(own).unwrap_or(1)
-    }
 }
 
 #[cfg(test)]
@@ -85,12 +77,11 @@ mod tests {
             let plan = SessionPlan::new(vec![session], Duration::from_secs(1));
             let plan = SessionPlan { pauses, connections, ..plan };
             let workers = Workers::of(&plan).unwrap();
-            let worker = &workers.of_session(&session).worker;
+            let worker = workers.of_session(&session);
             let batches = Batches::of(&plan, &session, &need, worker).unwrap();
             for (primitive, _) in need.counts() {
                 assert_eq!(batches.size(primitive), expected, "{engine}, {connections}");
             }
-            assert_eq!(batches.of_key(), expected, "{engine}, {connections}");
         }
     }
 }

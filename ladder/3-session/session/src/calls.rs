@@ -8,7 +8,6 @@ use openssl::error::ErrorStack;
 use openssl::md::Md;
 use openssl::md_ctx::MdCtx;
 use openssl::pkey::{PKey, Private};
-use openssl::provider::Provider;
 use tollgate_bench::{Contender, Wrong};
 use tollgate_server::KeyKind;
 use tollgate_server::in_memory::{Source, Worker};
@@ -18,7 +17,7 @@ use self::record::record;
 use crate::error::Error;
 use crate::libcrypto::{self, Form, jobs};
 use crate::mean::BLINDING_USES;
-use crate::primitive::{Beside, Primitive, PrivateOperation};
+use crate::primitive::{Primitive, PrivateOperation};
 
 /// The number of bytes that a server signs in TLS 1.3: padding, text and transcript hash (RFC 8446
 /// §4.4.3). In TLS 1.2 it is similar.
@@ -27,8 +26,8 @@ const SIGNED_BYTES: usize = 130;
 const LABEL_BYTES: usize = 54;
 /// The length in bytes of the label and the seed of the TLS 1.2 PRF, if the seed is a session hash.
 const SEED_BYTES: usize = 54;
-/// The longest hash, in bytes: SHA-512.
-const HASH_BYTES_MAX: usize = 64;
+/// The longest hash, in bytes: SHA-384.
+const HASH_BYTES_MAX: usize = 48;
 
 /// The longest output of the PRF, in bytes: the key block of AES-256-CBC with SHA-384.
 const PRF_BYTES_MAX: usize = 192;
@@ -92,29 +91,19 @@ pub(crate) fn contender<'w>(
         Primitive::Agree(group) => {
             agreement(group, source).map(|call| in_batches(name, batch, call))
         }
-        Primitive::Public(operation) => public(operation, name, key, worker),
         Primitive::Generate(group) => generation(group, name, source),
         Primitive::Encapsulate(group) => encapsulation(group, name, source),
-        Primitive::Decapsulate(group) => decapsulation(group, name, source),
         Primitive::RecordKey(_)
         | Primitive::Seal(..)
         | Primitive::Open(..)
         | Primitive::Mac(..) => record(primitive, name, source),
-        Primitive::Prf(..)
-        | Primitive::Extract(_)
-        | Primitive::Expand(_)
-        | Primitive::Hash(..)
-        | Primitive::Beside(..) => schedule(primitive, name, source),
+        Primitive::Prf(..) | Primitive::Extract(_) | Primitive::Expand(_) | Primitive::Hash(..) => {
+            schedule(primitive, name, source)
+        }
     }
     .map_err(Error::openssl("a primitive"))?;
     let is_rsa = matches!(primitive, Primitive::Private(_)) && key.is_rsa();
     Ok(if is_rsa { one.repeated(BLINDING_USES / batch) } else { one })
-}
-
-/// Loads OpenSSL's provider with RC4 into the library context of a server, until the value is dropped;
-/// `None` if it is missing.
-pub(crate) fn legacy(worker: &Worker) -> Option<Provider> {
-    Provider::load(Some(worker.source().library), "legacy").ok()
 }
 
 /// Returns the number of calls of a primitive that the server's engine runs as one batch, if as many
@@ -166,28 +155,6 @@ fn private(
     })
 }
 
-fn public<'w>(
-    operation: PrivateOperation,
-    name: String,
-    kind: KeyKind,
-    worker: &'w Worker,
-) -> Result<Contender<'w>, ErrorStack> {
-    let (source, key) = (worker.source(), worker.key());
-    let form = match operation {
-        PrivateOperation::Decrypt => {
-            let encrypt = move || Ok(libcrypto::encrypt(source, key, &[5; 48])?.len());
-            return Ok(checked(name, key.size(), encrypt));
-        }
-        PrivateOperation::SignPss => Form::Pss,
-        PrivateOperation::Sign | PrivateOperation::SignPkcs1 => Form::Plain,
-    };
-    let text = [1; SIGNED_BYTES];
-    let signature = libcrypto::sign(source, key, kind.digest(), form, &text)?;
-    Ok(checked(name, true, move || {
-        libcrypto::verify(source, key, (kind.digest(), form), &text, &signature)
-    }))
-}
-
 fn agreement(group: Group, source: Source<'_>) -> Result<Call<'_>, ErrorStack> {
     let own = generate(group, source)?;
     let peer = libcrypto::encoded_public(&*generate(group, source)?)?;
@@ -218,17 +185,6 @@ fn encapsulation(
     Ok(checked(name, encapsulate()?, encapsulate))
 }
 
-fn decapsulation(
-    group: Group,
-    name: String,
-    source: Source<'_>,
-) -> Result<Contender<'_>, ErrorStack> {
-    let own = generate(group, source)?;
-    let public = libcrypto::encoded_public(&own)?;
-    let (sent, kept) = libcrypto::encapsulate(source, group_names(group).0, &public)?;
-    Ok(checked(name, kept, move || libcrypto::decapsulate(source, &own, &sent)))
-}
-
 fn schedule<'w>(
     primitive: Primitive,
     name: String,
@@ -251,15 +207,6 @@ fn schedule<'w>(
             })?
         }
         Primitive::Hash(hash, bytes) => hashed(name, hash_name(hash), bytes, source)?,
-        Primitive::Beside(hash, bytes) => {
-            let of_openssl = match hash {
-                Beside::Sha1 => c"SHA1",
-                Beside::Sha256 => c"SHA256",
-                Beside::Sha512 => c"SHA512",
-                Beside::Sha3 => c"SHA3-256",
-            };
-            hashed(name, of_openssl, bytes, source)?
-        }
         _ => unreachable!("`contender` passes no other"),
     })
 }

@@ -11,9 +11,6 @@ pub enum Handshake {
     /// A full handshake: the server presents a certificate and signs.
     #[default]
     Full,
-    /// A full handshake in which the client also presents a certificate and signs, with a key of
-    /// the server's kind.
-    Mutual,
     /// Resumes a session by its ID, from the server's cache; TLS 1.2 only.
     SessionId,
     /// Resumes a session by a ticket; in TLS 1.3 with a new key agreement.
@@ -22,14 +19,13 @@ pub enum Handshake {
 
 impl Handshake {
     /// All kinds.
-    pub const ALL: [Self; 4] = [Self::Full, Self::Mutual, Self::SessionId, Self::Ticket];
+    pub const ALL: [Self; 3] = [Self::Full, Self::SessionId, Self::Ticket];
 
     /// Returns the name in options.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
             Self::Full => "full",
-            Self::Mutual => "mutual",
             Self::SessionId => "session-id",
             Self::Ticket => "ticket",
         }
@@ -39,7 +35,7 @@ impl Handshake {
     #[must_use]
     pub const fn resumed_by(self, is_tls13: bool) -> Option<Mechanism> {
         match self {
-            Self::Full | Self::Mutual => None,
+            Self::Full => None,
             Self::SessionId => Some(Mechanism::SessionId),
             Self::Ticket => Some(Mechanism::usual(is_tls13)),
         }
@@ -54,7 +50,7 @@ impl Handshake {
     /// The resumption that the server must offer.
     pub(crate) const fn resumption(self) -> Resumption {
         match self {
-            Self::Full | Self::Mutual => Resumption::Off,
+            Self::Full => Resumption::Off,
             Self::SessionId => Resumption::Cache,
             Self::Ticket => Resumption::Tickets,
         }

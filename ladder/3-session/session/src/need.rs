@@ -1,13 +1,12 @@
-//! The number of each primitive that a message or a session needs.
+//! The number of each primitive that a session needs.
 
-use core::ops::{AddAssign, SubAssign};
 use std::collections::BTreeMap;
 
 use tollgate_tls_client::{Cipher, MacHash};
 
 use crate::primitive::{HASH_BYTES, Primitive, RECORD_BYTES};
 
-/// The number of each primitive that a message or a session needs. A size between two measured
+/// The number of each primitive that a session needs. A size between two measured
 /// sizes counts as a share of each of them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Need(BTreeMap<Primitive, f64>);
@@ -53,18 +52,6 @@ impl Need {
         self.and_record(bytes, |bytes| Primitive::Open(cipher, bytes))
     }
 
-    /// The need of the other end of the connection, without its verification of a chain.
-    pub(crate) fn at_other_end(&self) -> Self {
-        self.counts().fold(Self::default(), |need, (primitive, count)| {
-            let need = need.and(count, primitive.at_other_end());
-            match primitive {
-                // the client's key pair, to which the server encapsulates
-                Primitive::Encapsulate(group) => need.and(count, Primitive::Generate(group)),
-                _ => need,
-            }
-        })
-    }
-
     /// Each primitive with its count.
     pub(crate) fn counts(&self) -> impl Iterator<Item = (Primitive, f64)> {
         self.0.iter().map(|(&primitive, &count)| (primitive, count))
@@ -73,24 +60,6 @@ impl Need {
     /// The primitives that belong to one part.
     pub(crate) fn of(&self, part: &str) -> Self {
         Self(self.counts().filter(|(primitive, _)| primitive.part() == part).collect())
-    }
-}
-
-impl AddAssign<&Self> for Need {
-    fn add_assign(&mut self, other: &Self) {
-        for (primitive, count) in other.counts() {
-            *self.0.entry(primitive).or_default() += count;
-        }
-    }
-}
-
-impl SubAssign<&Self> for Need {
-    fn sub_assign(&mut self, other: &Self) {
-        for (primitive, count) in other.counts() {
-            *self.0.entry(primitive).or_default() -= count;
-        }
-        // A primitive that is no longer needed need not be measured.
-        self.0.retain(|_, count| *count != 0.0);
     }
 }
 

@@ -6,7 +6,7 @@ use core::time::Duration;
 use tollgate_load::{Offer, Protocol};
 use tollgate_record::vocabulary as word;
 use tollgate_record::{BadSubject, Service, Subject, Topic};
-use tollgate_server::{BODY_BYTES_MAX, Engine, Issued, KeyKind};
+use tollgate_server::{BODY_BYTES_MAX, Engine, KeyKind};
 use tollgate_tls_client::{Group, KeyExchange, Settings, Suite};
 
 use crate::error::Error;
@@ -18,7 +18,7 @@ pub const SHORT_BYTES: u64 = 14_336;
 /// The payload of the "banking" transaction, in bytes \[ETI10\].
 pub const LONG_BYTES: u64 = 143_360;
 
-/// One kind of session: a handshake, `GET`s with one response each, the end of the connection.
+/// One kind of session: a handshake, a `GET`, the response, the end of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Session {
     /// The server's key.
@@ -35,28 +35,13 @@ pub struct Session {
     pub bytes: u64,
     /// The handshake.
     pub handshake: Handshake,
-    /// The number of certificates below a trust anchor in each chain that an end presents. `None`:
-    /// one, or a self-signed one if no end verifies it.
-    pub chain: Option<u8>,
-    /// The number of requests, one after another.
-    pub requests: u32,
 }
 
 impl Session {
-    /// A session with the suite and the group of the protocol, a full handshake and one request.
+    /// A session with the suite and the group of the protocol, and a full handshake.
     #[must_use]
     pub const fn new(key: KeyKind, protocol: Protocol, engine: Engine, bytes: u64) -> Self {
-        Self {
-            key,
-            protocol,
-            suite: None,
-            group: None,
-            engine,
-            bytes,
-            handshake: Handshake::Full,
-            chain: None,
-            requests: 1,
-        }
+        Self { key, protocol, suite: None, group: None, engine, bytes, handshake: Handshake::Full }
     }
 
     /// Returns the suite, group and kind of key that the client offers.
@@ -80,13 +65,17 @@ impl Session {
             KeyExchange::Rsa | KeyExchange::DheRsa | KeyExchange::EcdheRsa => self.key.is_rsa(),
         };
         let is_used = self.group.is_none() || settings.suite.has_group();
-        // TLS 1.3 has no session IDs, and a resumed handshake has no certificates.
-        let has_handshake = (self.handshake != Handshake::SessionId || !settings.suite.is_tls13())
-            && (self.chain.is_none() || !self.handshake.is_resumed());
+        // TLS 1.3 has no session IDs.
+        let has_handshake = self.handshake != Handshake::SessionId || !settings.suite.is_tls13();
         has_key
             && is_used
             && has_handshake
             && settings.suite.name().parse::<tollgate_server::Suite>().is_ok()
+    }
+
+    /// Returns whether the version is TLS 1.3.
+    pub(crate) fn is_tls13(&self) -> bool {
+        self.offer().word(self.protocol) == Protocol::Tls13.word()
     }
 
     /// Returns whether the installed OpenSSL has the group.
@@ -109,11 +98,6 @@ impl Session {
         self.of(Topic::Session(self.service()))
     }
 
-    /// The subject of the cost of the session's system calls, which do not depend on the engine.
-    pub(crate) fn system_subject(&self) -> Result<Subject, BadSubject> {
-        self.described(Subject::new(primitive("system", self.service()))?)
-    }
-
     /// The subject of a figure that covers only a part of this session:
     /// `session/primitive/in-memory/rsa-2048/tls13?by=tollgate&bytes=14336`.
     pub(crate) fn primitive_subject(&self, name: &str) -> Result<Subject, BadSubject> {
@@ -127,31 +111,10 @@ impl Session {
     /// Adds the parameters of the session to a subject, as the load generator names them.
     fn described(&self, subject: Subject) -> Result<Subject, BadSubject> {
         let mut subject = self.offer().subject(subject.with(word::BYTES, self.bytes)?)?;
-        let is_tls13 = self.offer().word(self.protocol) == Protocol::Tls13.word();
-        if let Some(by) = self.handshake.resumed_by(is_tls13) {
+        if let Some(by) = self.handshake.resumed_by(self.is_tls13()) {
             subject = subject.with(word::RESUMED_SHARE, 1)?.with(word::RESUMED_BY, by)?;
         }
-        if self.requests > 1 {
-            subject = subject.with(word::REQUESTS, self.requests)?;
-        }
-        for (name, value) in self.certificates() {
-            subject = subject.with(name, value)?;
-        }
         Ok(subject)
-    }
-
-    /// Returns the parameters of subjects about certificates.
-    #[must_use]
-    pub fn certificates(&self) -> Vec<(&'static str, String)> {
-        let mutual = (self.handshake == Handshake::Mutual)
-            .then(|| (word::AUTHENTICATION, word::MUTUAL.to_owned()));
-        let chain = self.chain.map(|chain| (word::CHAIN, chain.to_string()));
-        mutual.into_iter().chain(chain).collect()
-    }
-
-    /// The number of certificates that an end verifies.
-    pub(crate) fn chain_length(&self) -> u8 {
-        self.chain.unwrap_or(1)
     }
 
     /// Key and protocol, as subjects name them.
@@ -177,12 +140,6 @@ impl fmt::Display for Session {
         if self.handshake != Handshake::Full {
             write!(f, ", {}", self.handshake)?;
         }
-        if let Some(chain) = self.chain {
-            write!(f, ", chain of {chain}")?;
-        }
-        if self.requests > 1 {
-            write!(f, ", {} requests", self.requests)?;
-        }
         Ok(())
     }
 }
@@ -198,10 +155,6 @@ pub struct SessionPlan {
     /// The engine may pause handshakes, to run operations of several connections as one batch, as in
     /// the embedded server.
     pub pauses: bool,
-    /// Measures also the client's end of each session, on libssl with the session's engine.
-    pub both_ends: bool,
-    /// Measures also hash functions, and the cost of each hash, cipher and MAC per byte.
-    pub per_byte: bool,
     /// The time for all sessions together. Preparation takes some seconds more.
     pub total: Duration,
 }
@@ -211,8 +164,7 @@ impl SessionPlan {
     /// load generator has by default.
     #[must_use]
     pub const fn new(sessions: Vec<Session>, total: Duration) -> Self {
-        let (both_ends, per_byte) = (false, false);
-        Self { sessions, connections: CONNECTIONS, pauses: true, both_ends, per_byte, total }
+        Self { sessions, connections: CONNECTIONS, pauses: true, total }
     }
 
     /// Every combination, in the order of the arguments.
@@ -249,7 +201,7 @@ impl SessionPlan {
         let short = Self::product(&[smaller, larger], &protocols, &engines, &[SHORT_BYTES], total);
         let history =
             Self::product(&[smaller], &[Protocol::Tls12Rsa], &engines, &[SHORT_BYTES], total);
-        let sweep = [0, 1024, 4096, 35_840, 71_680, LONG_BYTES];
+        let sweep = [0, 4096, 35_840, LONG_BYTES];
         let sweep = Self::product(&[smaller], &[Protocol::Tls13], &engines, &sweep, total);
         let sessions = [short.sessions, history.sessions, sweep.sessions].concat();
         Self::new(sessions, total)
@@ -284,18 +236,6 @@ impl SessionPlan {
                 "a response has at most 1048576 bytes",
             ),
             (
-                self.sessions.iter().all(|session| session.chain.is_none_or(is_chain)),
-                "a chain has 1 to 8 certificates",
-            ),
-            (
-                self.sessions.iter().all(|session| (1..=REQUESTS_MAX).contains(&session.requests)),
-                "a connection has 1 to 1000 requests",
-            ),
-            (
-                self.sessions.iter().all(|s| s.bytes * u64::from(s.requests) <= TRANSFER_MAX),
-                "the responses of a session have at most 33554432 bytes together",
-            ),
-            (
                 (1..=CONNECTIONS_MAX).contains(&self.connections),
                 "1 to 1024 connections are in flight",
             ),
@@ -309,7 +249,7 @@ impl SessionPlan {
 }
 
 const UNFIT: &str = "suite, group, handshake and key fit each other, and the server speaks the \
-                     suite; a resumed handshake has no chain, and TLS 1.3 no session IDs";
+                     suite; TLS 1.3 has no session IDs";
 
 const NO_GROUP: &str = "OpenSSL has no X25519MLKEM768 before version 3.5: leave the group out, or \
                         run with a later OpenSSL";
@@ -318,14 +258,6 @@ const NO_GROUP: &str = "OpenSSL has no X25519MLKEM768 before version 3.5: leave 
 pub(crate) const CONNECTIONS: u32 = 16;
 /// The most connections in flight.
 pub const CONNECTIONS_MAX: u32 = 1024;
-/// The most requests of a session.
-const REQUESTS_MAX: u32 = 1000;
-/// The most bytes of all responses of a session: a recording keeps them in memory.
-const TRANSFER_MAX: u64 = 1 << 25;
-
-fn is_chain(length: u8) -> bool {
-    (1..=Issued::LENGTH_MAX).contains(&usize::from(length))
-}
 
 /// The longest response. A loopback socket accepts about this many bytes at once.
 const BYTES_MAX: u64 = 1 << 20;
@@ -340,18 +272,8 @@ mod tests {
         let plan = SessionPlan::ladder(Duration::from_secs(1));
         let subject = plan.sessions[1].subject().expect("well spelled").to_string();
         assert_eq!(subject, "session/rsa-2048/tls12-x25519?by=tollgate&bytes=14336");
-        assert_eq!(plan.sessions.len(), 8 + 2 + 12);
+        assert_eq!(plan.sessions.len(), 8 + 2 + 8);
         plan.check().expect("the ladder's own plan");
-        let session = Session {
-            handshake: Handshake::Mutual,
-            chain: Some(3),
-            requests: 10,
-            ..plan.sessions[1]
-        };
-        let subject = session.subject().expect("well spelled").to_string();
-        let expected = "session/rsa-2048/tls12-x25519?authentication=mutual&by=tollgate&\
-                        bytes=14336&chain=3&requests=10";
-        assert_eq!(subject, expected);
         let session = Session { handshake: Handshake::SessionId, ..plan.sessions[1] };
         let subject = session.subject().expect("well spelled").to_string();
         assert!(subject.ends_with("resumed_by=session-id&resumed_share=1"), "{subject}");
@@ -381,12 +303,6 @@ mod tests {
         }
         refused(|p| p.sessions[0].bytes = u64::MAX, "1048576");
         refused(|p| p.sessions[2].handshake = Handshake::SessionId, "session IDs");
-        refused(|p| p.sessions[0].chain = Some(9), "1 to 8");
-        refused(|p| p.sessions[0].requests = 0, "1000 requests");
-        refused(
-            |p| p.sessions[0] = Session { bytes: 1 << 20, requests: 40, ..p.sessions[0] },
-            "33554432",
-        );
         refused(|p| p.connections = 0, "1 to 1024 connections");
         refused(|p| p.total = Duration::MAX, "an hour");
     }

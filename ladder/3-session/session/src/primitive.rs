@@ -27,36 +27,11 @@ pub(crate) enum PrivateOperation {
     SignPss,
 }
 
-/// A hash function whose cost per byte stands beside those of the suites.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Beside {
-    Sha1,
-    Sha256,
-    Sha512,
-    Sha3,
-}
-
-impl Beside {
-    pub(crate) const ALL: [Self; 4] = [Self::Sha1, Self::Sha256, Self::Sha512, Self::Sha3];
-
-    const fn word(self) -> &'static str {
-        match self {
-            Self::Sha1 => "sha-1",
-            Self::Sha256 => "sha-256",
-            Self::Sha512 => "sha-512",
-            Self::Sha3 => "sha3-256",
-        }
-    }
-}
-
 /// A call, or the sequence of calls, that libssl makes to libcrypto for one purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Primitive {
     /// The private-key operation.
     Private(PrivateOperation),
-    /// The other end's operation with the public key: a verification, or the encryption of a
-    /// premaster secret.
-    Public(PrivateOperation),
     /// An ephemeral key pair.
     Generate(Group),
     /// The agreement with the client's public key.
@@ -64,8 +39,6 @@ pub(crate) enum Primitive {
     /// The encapsulation of a secret to the client's public key, in place of a key pair and an
     /// agreement.
     Encapsulate(Group),
-    /// The client's decapsulation.
-    Decapsulate(Group),
     /// The PRF of TLS 1.2 for this many bytes.
     Prf(MacHash, u32),
     /// HKDF-Extract: one HMAC of a short text. The HMAC of a Finished also counts as one `Extract`.
@@ -74,8 +47,6 @@ pub(crate) enum Primitive {
     Expand(MacHash),
     /// The hash of this many bytes.
     Hash(MacHash, u32),
-    /// A hash of this many bytes, beside those that sessions need.
-    Beside(Beside, u32),
     /// A context and key for records in one direction.
     RecordKey(Cipher),
     /// Encryption of a record of this many bytes; with CBC the IV and the padding count.
@@ -86,46 +57,16 @@ pub(crate) enum Primitive {
     Mac(MacHash, u32),
 }
 
-impl PrivateOperation {
-    /// The name of the other end's operation.
-    const fn of_public_key(self) -> &'static str {
-        match self {
-            Self::Decrypt => "encrypt",
-            Self::Sign => "verify",
-            Self::SignPkcs1 => "verify-pkcs1",
-            Self::SignPss => "verify-pss",
-        }
-    }
-}
-
 impl Primitive {
-    /// The same step at the other end of the connection.
-    pub(crate) const fn at_other_end(self) -> Self {
-        match self {
-            Self::Open(cipher, bytes) => Self::Seal(cipher, bytes),
-            Self::Seal(cipher, bytes) => Self::Open(cipher, bytes),
-            Self::Private(operation) => Self::Public(operation),
-            Self::Public(operation) => Self::Private(operation),
-            Self::Encapsulate(group) => Self::Decapsulate(group),
-            Self::Decapsulate(group) => Self::Encapsulate(group),
-            other => other,
-        }
-    }
-
     /// The part of a session that the primitive belongs to.
     pub(crate) const fn part(self) -> &'static str {
         match self {
             Self::Private(PrivateOperation::Sign) => word::PART_SIGNATURE,
             Self::Private(_) => word::PART_RSA,
-            Self::Public(_) => word::PART_VERIFY,
-            Self::Generate(_) | Self::Agree(_) | Self::Encapsulate(_) | Self::Decapsulate(_) => {
-                word::PART_KEY_EXCHANGE
+            Self::Generate(_) | Self::Agree(_) | Self::Encapsulate(_) => word::PART_KEY_EXCHANGE,
+            Self::Prf(..) | Self::Extract(_) | Self::Expand(_) | Self::Hash(..) => {
+                word::PART_KEY_SCHEDULE
             }
-            Self::Prf(..)
-            | Self::Extract(_)
-            | Self::Expand(_)
-            | Self::Hash(..)
-            | Self::Beside(..) => word::PART_KEY_SCHEDULE,
             Self::RecordKey(_) | Self::Seal(..) | Self::Open(..) => word::PART_RECORDS,
             Self::Mac(..) => word::PART_MAC,
         }
@@ -136,16 +77,13 @@ impl Primitive {
     pub(crate) fn subject(self, session: &Session, batch: u32) -> Result<Subject, BadSubject> {
         let name = match self {
             Self::Private(operation) => format!("{}/{operation}", session.key),
-            Self::Public(operation) => format!("{}/{}", session.key, operation.of_public_key()),
             Self::Generate(group) => format!("{}/generate", group_word(group)),
             Self::Agree(group) => format!("{}/agree", group_word(group)),
             Self::Encapsulate(group) => format!("{}/encapsulate", group_word(group)),
-            Self::Decapsulate(group) => format!("{}/decapsulate", group_word(group)),
             Self::Prf(hash, _) => format!("tls12-prf{}", suffix(hash)),
             Self::Extract(hash) => format!("hkdf-extract{}", suffix(hash)),
             Self::Expand(hash) => format!("hkdf-expand{}", suffix(hash)),
             Self::Hash(hash, _) => hash_word(hash).to_owned(),
-            Self::Beside(hash, _) => hash.word().to_owned(),
             Self::RecordKey(cipher) => format!("{}/key", cipher_word(cipher)),
             Self::Seal(cipher, _) => format!("{}/seal", cipher_word(cipher)),
             Self::Open(cipher, _) => format!("{}/open", cipher_word(cipher)),
@@ -153,18 +91,12 @@ impl Primitive {
         };
         let subject = Subject::new(Topic::Primitive(name))?;
         match self {
-            Self::Private(_)
-            | Self::Public(_)
-            | Self::Generate(_)
-            | Self::Agree(_)
-            | Self::Encapsulate(_)
-            | Self::Decapsulate(_) => {
+            Self::Private(_) | Self::Generate(_) | Self::Agree(_) | Self::Encapsulate(_) => {
                 let subject = subject.with(word::BY, session.engine)?;
                 if batch > 1 { subject.with(word::BATCH, batch) } else { Ok(subject) }
             }
             Self::Prf(_, bytes)
             | Self::Hash(_, bytes)
-            | Self::Beside(_, bytes)
             | Self::Seal(_, bytes)
             | Self::Open(_, bytes)
             | Self::Mac(_, bytes) => subject.with(word::BYTES, bytes),

@@ -1,17 +1,16 @@
-//! The servers in memory of a plan, with the certificates of both ends.
+//! The servers of a plan, of which only connections are used.
 
 use tollgate_load::Protocol;
 use tollgate_server::in_memory::Worker;
-use tollgate_server::{Config, Engine, KeyKind, Suite};
+use tollgate_server::{Certificate, Config, Engine, KeyKind, Suite};
 use tollgate_tls_client::Group;
 
-use crate::certificates::Certificates;
 use crate::error::Error;
 use crate::handshake::Handshake;
 use crate::plan::{Session, SessionPlan};
 
-/// A server in memory for each kind of session.
-pub(crate) struct Workers(Vec<(Kind, Served)>);
+/// A server for each kind of session.
+pub(crate) struct Workers(Vec<(Kind, Worker)>);
 
 /// The properties that set the server of a session apart.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -20,29 +19,6 @@ struct Kind {
     engine: Engine,
     group: Option<Group>,
     handshake: Handshake,
-    chain: Option<u8>,
-}
-
-/// A server in memory, and the certificates of both ends.
-pub(crate) struct Served {
-    pub(crate) worker: Worker,
-    pub(crate) certificates: Certificates,
-}
-
-impl Served {
-    fn new(session: &Session, plan: &SessionPlan) -> Result<Self, Error> {
-        let certificates = Certificates::new(session, plan.both_ends)?;
-        let config = Config {
-            certificate: certificates.certificate()?,
-            client_roots: certificates.client_roots()?,
-            ..Kind::of(session).config(plan)
-        };
-        let worker = match plan.pauses {
-            true => Worker::new(&config)?,
-            false => Worker::without_pauses(&config)?,
-        };
-        Ok(Self { worker, certificates })
-    }
 }
 
 impl Kind {
@@ -54,49 +30,48 @@ impl Kind {
             engine: session.engine,
             group: session.group.or(on_curve.then_some(Group::P256)),
             handshake: session.handshake,
-            chain: session.chain,
         }
     }
 
-    fn config(&self, plan: &SessionPlan) -> Config {
+    fn start(&self, plan: &SessionPlan) -> Result<Worker, Error> {
         let names_suites = plan.sessions.iter().any(|session| session.suite.is_some());
         let usual = Config::default();
         let group = self.group.and_then(|group| group.name().parse().ok());
         let others = usual.groups.iter().copied().filter(|other| Some(*other) != group);
-        Config {
+        let config = Config {
             engine: self.engine,
+            certificate: Certificate::SelfSigned(self.key),
             allow_rsa_1024: true,
             allow_rsa_kx: names_suites
                 || plan.sessions.iter().any(|s| s.protocol == Protocol::Tls12Rsa),
             suites: if names_suites { Suite::ALL.to_vec() } else { Vec::new() },
             groups: group.into_iter().chain(others).collect(),
             resumption: self.handshake.resumption(),
-            // The server formats log lines, as under load, and discards them.
-            access_log: Some("/dev/null".into()),
             ..usual
-        }
+        };
+        Ok(if plan.pauses { Worker::new(&config)? } else { Worker::without_pauses(&config)? })
     }
 }
 
 impl Workers {
-    /// Starts one server in memory for each kind of session.
+    /// Makes one server for each kind of session.
     pub(crate) fn of(plan: &SessionPlan) -> Result<Self, Error> {
         let mut workers = Self(Vec::new());
         for session in &plan.sessions {
             let kind = Kind::of(session);
             if workers.find(&kind).is_none() {
-                workers.0.push((kind, Served::new(session, plan)?));
+                workers.0.push((kind, kind.start(plan)?));
             }
         }
         Ok(workers)
     }
 
     /// The server of a session of the plan.
-    pub(crate) fn of_session(&self, session: &Session) -> &Served {
+    pub(crate) fn of_session(&self, session: &Session) -> &Worker {
         self.find(&Kind::of(session)).expect("each session of the plan has its server")
     }
 
-    fn find(&self, kind: &Kind) -> Option<&Served> {
-        self.0.iter().find_map(|(known, served)| (known == kind).then_some(served))
+    fn find(&self, kind: &Kind) -> Option<&Worker> {
+        self.0.iter().find_map(|(known, worker)| (known == kind).then_some(worker))
     }
 }

@@ -10,11 +10,12 @@ use tollgate_load::Protocol;
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Kind, Machine, Quantity, Record, Unit, jsonl};
 use tollgate_server::{Engine, KeyKind};
-use tollgate_session::{Context, Error, Handshake, Session, SessionPlan, measure, measure_stock};
+use tollgate_session::{Context, Error, Handshake, Session, SessionPlan, measure};
 use tollgate_tls_client::Group;
 
 const KEY: KeyKind = KeyKind::Rsa { bits: 2048 };
 const ENGINES: [Engine; 2] = [Engine::OpenSsl, Engine::Tollgate];
+const SECOND: Duration = Duration::from_secs(1);
 
 fn context() -> Context {
     Context {
@@ -23,6 +24,10 @@ fn context() -> Context {
         commit: Some("0123abcd".to_owned()),
         conditions: BTreeMap::from([("governor".to_owned(), "performance".to_owned())]),
     }
+}
+
+fn measured(server: Option<&str>, plan: &SessionPlan) -> Result<Figures, Error> {
+    Ok(Figures(measure(server, plan, &context(), &|| false, &mut |_| {})?))
 }
 
 struct Figures(Vec<Record>);
@@ -36,8 +41,8 @@ impl Figures {
         found[0]
     }
 
-    fn point(&self, subject: &str, quantity: Quantity) -> f64 {
-        self.of(subject, quantity).estimate.point()
+    fn cycles(&self, subject: &str) -> f64 {
+        self.of(subject, word::CYCLES_PER_SESSION).estimate.point()
     }
 }
 
@@ -49,79 +54,57 @@ fn close(found: f64, expected: f64) -> bool {
     (found - expected).abs() <= 1e-9 * expected.abs()
 }
 
-fn check(session: Session, figures: &Figures) {
-    let subject = session.subject().unwrap();
-    let name = subject.to_string();
-    let part = |part: &str| {
-        let subject = subject.with(word::PART, part).unwrap().to_string();
-        let record = figures.of(&subject, word::CYCLES_PER_SESSION);
-        assert!(is_prediction(record) && record.unit == Unit::Cycles, "{subject}");
-        record.estimate.point()
+/// Asserts that the parts of a session add up to the replay of its calls; returns the parts.
+fn parts<'a>(subject: &str, figures: &'a Figures) -> BTreeMap<&'a str, &'a Record> {
+    let is_of = |record: &&Record| {
+        let subject_of = record.subject.without(&[word::PART]).to_string();
+        subject_of == subject && record.subject.parameter(word::PART).is_some()
     };
-    let rsa_kx = session.protocol == Protocol::Tls12Rsa;
-    for positive in [word::PART_RSA, word::PART_KEY_SCHEDULE, word::PART_RECORDS] {
-        assert!(part(positive) > 0.0, "{name}: {positive}");
-    }
-    assert_eq!(part(word::PART_KEY_EXCHANGE) > 0.0, !rsa_kx, "{name}");
-    assert_eq!(part(word::PART_MAC), 0.0, "{name}");
-
-    let counted = [word::PART_RSA, word::PART_KEY_EXCHANGE, word::PART_KEY_SCHEDULE];
-    let rest = [word::PART_RECORDS, word::PART_MAC, word::PART_LIBRARY, word::PART_SYSTEM];
-    let sum: f64 = counted.into_iter().chain(rest).map(part).sum();
-    let total = figures.of(&name, word::CYCLES_PER_SESSION);
-    assert!(is_prediction(total) && close(total.estimate.point(), sum), "{name}");
-    let below = |beginning: &str| {
-        let subject = name.replacen("session", beginning, 1);
-        figures.point(&subject, word::CYCLES_PER_SESSION)
+    let parts: BTreeMap<&str, &Record> = figures
+        .0
+        .iter()
+        .filter(is_of)
+        .map(|record| (record.subject.parameter(word::PART).unwrap(), record))
+        .collect();
+    assert!(parts.values().all(|part| is_prediction(part) && part.unit == Unit::Cycles));
+    let sum: f64 = parts.values().map(|part| part.estimate.point()).sum();
+    let total = figures.of(subject, word::CYCLES_PER_SESSION);
+    assert!(is_prediction(total) && close(total.estimate.point(), sum), "{subject}");
+    let replayed = |name: &str| {
+        figures.cycles(&subject.replacen("session", &format!("session/primitive/{name}"), 1))
     };
-    let memory = below("session/primitive/in-memory");
-    assert!(close(sum, memory + part(word::PART_SYSTEM)), "{name}");
-
-    let messages = figures.0.iter().filter(|record| {
-        record.quantity == word::CYCLES_PER_MESSAGE
-            && record.subject.topic() == subject.topic()
-            && record
-                .subject
-                .parameters()
-                .filter(|(key, _)| *key != word::MESSAGE)
-                .eq(subject.parameters())
-    });
-    let messages: Vec<&Record> = messages.collect();
-    let handshake = below("session/primitive/handshake");
-    let sum: f64 = messages.iter().map(|record| record.estimate.point()).sum();
-    assert!(close(sum, handshake) && handshake < memory, "{name}: {sum}, not {handshake}");
-    assert!(messages.iter().all(|record| is_prediction(record)), "{name}");
-    assert_eq!(messages.len(), if rsa_kx || session.protocol == Protocol::Tls13 { 7 } else { 8 });
+    assert!(close(sum, replayed("libssl") + replayed("system")), "{subject}");
+    assert!(!total.conditions[word::ASSUMPTION].is_empty(), "{subject}");
+    parts
 }
 
 #[test]
 fn every_session_has_all_parts_and_they_add_up() {
-    let second = Duration::from_secs(1);
-    let mut plan = SessionPlan::product(&[KEY], &Protocol::ALL, &ENGINES, &[14_336], second);
-    let long = SessionPlan::product(&[KEY], &[Protocol::Tls13], &ENGINES, &[0, 143_360], second);
+    let mut plan = SessionPlan::product(&[KEY], &Protocol::ALL, &ENGINES, &[14_336], SECOND);
+    let long = SessionPlan::product(&[KEY], &[Protocol::Tls13], &ENGINES, &[0, 143_360], SECOND);
     plan.sessions.extend(long.sessions);
     let last = Cell::new(0.0);
-    let records = measure(&plan, &context(), &|| false, &mut |done| last.set(done)).unwrap();
-    assert_eq!(last.get(), 1.0);
+    let records = measure(None, &plan, &context(), &|| false, &mut |done| last.set(done)).unwrap();
+    assert!(close(last.get(), 1.0));
     let figures = Figures(records);
-    for &session in &plan.sessions {
-        check(session, &figures);
-    }
-
-    // Lanes pay on some processors only; the figures of a session agree with that.
-    for &session in &plan.sessions {
-        let subject = session.subject().unwrap();
-        let total = figures.of(&subject.to_string(), word::CYCLES_PER_SESSION);
+    for session in &plan.sessions {
+        let subject = session.subject().unwrap().to_string();
+        let parts = parts(&subject, &figures);
+        let part = |name| parts[name].estimate.point();
+        for positive in [word::PART_RSA, word::PART_KEY_SCHEDULE, word::PART_RECORDS] {
+            assert!(part(positive) > 0.0, "{subject}: {positive}");
+        }
+        let has_agreement = session.protocol != Protocol::Tls12Rsa;
+        assert_eq!(part(word::PART_KEY_EXCHANGE) > 0.0, has_agreement, "{subject}");
+        assert_eq!(part(word::PART_MAC), 0.0, "{subject}");
+        assert!(parts.contains_key(word::PART_LIBRARY) && parts.contains_key(word::PART_SYSTEM));
+        // Lanes pay on some processors only.
+        let total = figures.of(&subject, word::CYCLES_PER_SESSION);
         assert_eq!(total.conditions[word::CONNECTIONS], "16");
-        let batch = total.conditions.get(word::BATCH);
-        assert!(batch.is_none() || session.engine == Engine::Tollgate, "{subject}");
-        let part = subject.with(word::PART, word::PART_RSA).unwrap().to_string();
-        let Kind::Predicted { from, .. } = &figures.of(&part, word::CYCLES_PER_SESSION).kind else {
-            unreachable!("checked above")
-        };
-        let of_primitive = batch.map(|batch| format!("batch={batch}&"));
-        let is_in_batches = from[0].contains(of_primitive.as_deref().unwrap_or("?by="));
-        assert!(is_in_batches && (batch.is_some() || !from[0].contains("batch=")), "{from:?}");
+        let is_ours = session.engine == Engine::Tollgate;
+        assert!(is_ours || !total.conditions.contains_key(word::BATCH), "{subject}");
+        let Kind::Predicted { from, .. } = &parts[word::PART_RSA].kind else { unreachable!() };
+        assert!(is_ours || !from[0].contains("batch="), "{from:?}");
     }
 
     // The inputs of each prediction exist, and every line can be written and read.
@@ -138,121 +121,71 @@ fn every_session_has_all_parts_and_they_add_up() {
 }
 
 #[test]
-fn both_ends_of_every_handshake_have_parts_that_add_up() {
+fn a_resumed_session_has_no_signature() {
     let usual = Session::new(KeyKind::EcdsaP256, Protocol::Tls12X25519, Engine::OpenSsl, 1000);
-    let session = |handshake| Session { handshake, requests: 3, ..usual };
-    let sessions: Vec<Session> = Handshake::ALL.map(session).into();
-    let total = Duration::from_secs(1);
-    let plan = SessionPlan { both_ends: true, ..SessionPlan::new(sessions, total) };
-    let figures = Figures(measure(&plan, &context(), &|| false, &mut |_| {}).unwrap());
-    let all = [word::PART_SIGNATURE, word::PART_VERIFY, word::PART_KEY_EXCHANGE];
-    let rest = [word::PART_KEY_SCHEDULE, word::PART_RECORDS, word::PART_MAC];
-    let differences = [word::PART_LIBRARY, word::PART_SYSTEM];
-    for session in plan.sessions {
-        let subject = session.subject().unwrap();
-        let client = subject.with(word::END, word::CLIENT).unwrap();
-        for end in [subject, client.clone()] {
-            if end == client && session.handshake.is_resumed() {
-                assert!(figures.0.iter().all(|record| record.subject != end), "{end}");
-                continue;
-            }
-            let part = |part: &str| {
-                let subject = end.with(word::PART, part).unwrap().to_string();
-                figures.point(&subject, word::CYCLES_PER_SESSION)
-            };
-            let parts = all.into_iter().chain(rest).chain(differences);
-            let sum: f64 = parts.map(part).sum();
-            let total = figures.of(&end.to_string(), word::CYCLES_PER_SESSION);
-            assert!(is_prediction(total) && close(total.estimate.point(), sum), "{end}");
-            let signs = end != client && !session.handshake.is_resumed();
-            let signs = signs || session.handshake == Handshake::Mutual;
-            assert_eq!(part(word::PART_SIGNATURE) > 0.0, signs, "{end}");
-            let verifies = end == client || session.handshake == Handshake::Mutual;
-            assert_eq!(part(word::PART_VERIFY) > 0.0, verifies, "{end}");
-        }
+    let tls13 = Session { protocol: Protocol::Tls13, ..usual };
+    let resumed = |session, handshake| Session { handshake, ..session };
+    let sessions = vec![
+        usual,
+        resumed(usual, Handshake::Ticket),
+        resumed(usual, Handshake::SessionId),
+        resumed(tls13, Handshake::Ticket),
+    ];
+    let figures = measured(None, &SessionPlan::new(sessions.clone(), SECOND)).unwrap();
+    for session in sessions {
+        let subject = session.subject().unwrap().to_string();
+        let parts = parts(&subject, &figures);
+        let signature = parts[word::PART_SIGNATURE].estimate.point();
+        assert_eq!(signature > 0.0, !session.handshake.is_resumed(), "{subject}");
     }
 }
 
 #[test]
-fn a_session_with_a_kem_has_a_key_exchange_at_both_ends() {
+fn a_session_with_a_kem_has_a_key_exchange() {
     let group = Some(Group::X25519MlKem768);
     let session = |engine| Session { group, ..Session::new(KEY, Protocol::Tls13, engine, 0) };
-    let plan = SessionPlan::new(ENGINES.map(session).into(), Duration::from_secs(1));
-    let plan = SessionPlan { both_ends: true, ..plan };
-    let records = match measure(&plan, &context(), &|| false, &mut |_| {}) {
+    let plan = SessionPlan::new(ENGINES.map(session).into(), SECOND);
+    let figures = match measured(None, &plan) {
         Err(Error::Plan(why)) => {
             println!("not run: {why}");
             return assert!(why.contains("before version 3.5"), "{why}");
         }
-        records => Figures(records.unwrap()),
+        figures => figures.unwrap(),
     };
-    let point = |name: String| records.point(&name, word::CYCLES_PER_SESSION);
-    for engine in ENGINES {
-        let of = |rest: &str| {
-            point(format!("session/rsa-2048/tls13?by={engine}&bytes=0&{rest}group=X25519MLKEM768"))
-        };
-        let (server, client) = (of(""), of("end=client&"));
-        assert!(server > 0.0 && client > 0.0, "{engine}: {server}, {client}");
+    for session in plan.sessions {
+        let subject = session.subject().unwrap().to_string();
+        let exchange = parts(&subject, &figures)[word::PART_KEY_EXCHANGE].estimate.point();
+        assert!(exchange > 0.0, "{subject}: {exchange}");
     }
 }
 
 #[test]
 fn a_stock_servers_parts_add_up_to_its_calls() {
-    let second = Duration::from_secs(1);
-    let plan = SessionPlan::product(&[KEY], &[Protocol::Tls13], &ENGINES, &[14_336], second);
-    let plan = SessionPlan { pauses: false, ..plan };
-    let embedded = measure(&plan, &context(), &|| false, &mut |_| {}).unwrap();
-    assert!(embedded.iter().all(|record| !record.conditions.contains_key(word::BATCH)));
-    let stock = |server| {
-        let follow: (&dyn Fn() -> bool, &mut dyn FnMut(f64)) = (&|| false, &mut |_| {});
-        measure_stock(Some(server), &plan, &embedded, &context(), follow).unwrap()
-    };
-    assert_eq!(stock("a server whose calls are unknown"), []);
-    let stock = Figures(stock("nginx"));
-    let embedded = Figures(embedded);
-    let cycles =
-        |figures: &Figures, subject: &str| figures.point(subject, word::CYCLES_PER_SESSION);
-    for engine in ENGINES {
-        let of = |by: &str, rest: &str| format!("session/rsa-2048/tls13?by={by}&bytes=14336{rest}");
-        let (nginx, engine) = (format!("nginx-{engine}"), engine.to_string());
-        let part = |part: &str| cycles(&stock, &of(&nginx, &format!("&part={part}")));
-        for shared in [word::PART_RSA, word::PART_KEY_EXCHANGE, word::PART_RECORDS] {
-            let own = cycles(&embedded, &of(&engine, &format!("&part={shared}")));
-            assert_eq!(part(shared), own, "{engine}: {shared}");
-        }
-        let names = [word::PART_RSA, word::PART_KEY_EXCHANGE, word::PART_KEY_SCHEDULE];
-        let rest = [word::PART_RECORDS, word::PART_MAC, word::PART_LIBRARY, word::PART_SYSTEM];
-        let sum: f64 = names.into_iter().chain(rest).map(part).sum();
-        assert!(close(sum, cycles(&stock, &of(&nginx, ""))), "{engine}: {sum}");
-        let libssl = of(&nginx, "").replacen("session", "session/primitive/libssl", 1);
-        let system = part(word::PART_SYSTEM);
-        assert!(close(sum, cycles(&stock, &libssl) + system) && system > 0.0, "{engine}");
+    let plan = SessionPlan::product(&[KEY], &[Protocol::Tls13], &ENGINES, &[14_336], SECOND);
+    let mut plan = SessionPlan { pauses: false, ..plan };
+    plan.sessions.push(Session::new(KeyKind::EcdsaP256, Protocol::Tls13, Engine::OpenSsl, 0));
+    let nginx = measured(Some("nginx"), &plan).unwrap();
+    for session in &plan.sessions {
+        let subject = session.subject().unwrap().to_string().replace("by=", "by=nginx-");
+        let parts = parts(&subject, &nginx);
+        let key = if session.key.is_rsa() { word::PART_RSA } else { word::PART_SIGNATURE };
+        assert!(parts[key].estimate.point() > 0.0, "{subject}");
+        assert!(parts[word::PART_SYSTEM].estimate.point() > 0.0, "{subject}");
+        assert!(!parts[key].conditions.contains_key(word::BATCH), "{subject}");
     }
-    assert!(stock.0.iter().all(|record| !record.conditions[word::ASSUMPTION].is_empty()));
-}
-
-#[test]
-fn a_stock_server_signs_with_a_key_on_a_curve() {
-    let session = Session::new(KeyKind::EcdsaP256, Protocol::Tls13, Engine::OpenSsl, 0);
-    let plan = SessionPlan::new(vec![session], Duration::from_secs(1));
-    let plan = SessionPlan { pauses: false, ..plan };
-    let embedded = measure(&plan, &context(), &|| false, &mut |_| {}).unwrap();
-    let own = |server| {
-        let follow: (&dyn Fn() -> bool, &mut dyn FnMut(f64)) = (&|| false, &mut |_| {});
-        Figures(measure_stock(server, &plan, &embedded, &context(), follow).unwrap())
-    };
-    let part = "session/ecdsa-p256/tls13?by=nginx-openssl&bytes=0&part=signature";
-    assert!(own(Some("nginx")).point(part, word::CYCLES_PER_SESSION) > 0.0);
-    let total = "session/ecdsa-p256/tls13?by=openssl&bytes=0";
-    assert!(own(None).point(total, word::CYCLES_PER_SESSION) > 0.0);
+    // without the calls of a server, those of the embedded one
+    let other = measured(Some("a server whose calls are unknown"), &plan).unwrap();
+    plan.sessions.iter().for_each(|session| {
+        let _ = parts(&session.subject().unwrap().to_string(), &other);
+    });
 }
 
 #[test]
 fn the_caller_can_stop() {
     let plan =
         SessionPlan::product(&[KEY], &[Protocol::Tls13], &ENGINES, &[0], Duration::from_secs(60));
-    let stopped = measure(&plan, &context(), &|| true, &mut |_| {});
+    let stopped = measure(None, &plan, &context(), &|| true, &mut |_| {});
     assert!(matches!(stopped, Err(Error::Measurement(tollgate_bench::Error::Stopped))));
     let nothing = SessionPlan { sessions: Vec::new(), ..plan };
-    assert!(matches!(measure(&nothing, &context(), &|| false, &mut |_| {}), Err(Error::Plan(_))));
+    assert!(matches!(measured(None, &nothing), Err(Error::Plan(_))));
 }

@@ -187,7 +187,7 @@ impl Candidate {
                 || all_parts().iter().any(|known| known.word == *part || known.of == *part)
         };
         if let Some(part) = self.parts.iter().find(|part| !is_known(part)) {
-            return Err(format!("no profile has a part {part}: see docs/bench-profile.md"));
+            return Err(format!("no profile has a part {part}: see docs/explain.md"));
         }
         if self.parts.is_empty() {
             return Err("give the parts that it makes cheaper".to_owned());

@@ -224,7 +224,7 @@ fn operation<'a>(known: &'a [Record], server: &Subject) -> Option<&'a Record> {
 
 /// Returns the command that predicts a session.
 fn command(session: &Subject) -> String {
-    let mut command = "tollgate session --parts-only".to_owned();
+    let mut command = "tollgate explain".to_owned();
     let mut option = |name: &str, value: &str| command += &format!(" {name} {value}");
     if let Some(key) = session.key().filter(|key| **key != Key::None) {
         option("--key-type", &key.to_string());

@@ -24,6 +24,7 @@ pub(crate) use crate::verbs::bench::options::{
 };
 pub(crate) use crate::verbs::compare::Compare;
 pub(crate) use crate::verbs::completions::Completions;
+pub(crate) use crate::verbs::explain::Explain;
 pub(crate) use crate::verbs::fleet::{Fleet, FleetCommand};
 pub(crate) use crate::verbs::kernel::Kernel;
 pub(crate) use crate::verbs::key::Key;
@@ -33,7 +34,6 @@ pub(crate) use crate::verbs::model::Model;
 pub(crate) use crate::verbs::provider::Provider;
 pub(crate) use crate::verbs::report::Report;
 pub(crate) use crate::verbs::serve::Serve;
-pub(crate) use crate::verbs::session::Session;
 pub(crate) use crate::verbs::signer::Signer;
 pub(crate) use crate::verbs::simulate::Simulate;
 pub(crate) use crate::verbs::speed::Speed;
@@ -70,6 +70,8 @@ pub(crate) enum Verb {
     Compare(Compare),
     /// Print a completion script for a shell
     Completions(Completions),
+    /// Predict what a TLS session costs a server, part by part, and sample a live server with perf
+    Explain(Explain),
     /// Compute cores, costs and response times of many servers from the records of one
     Fleet(Box<FleetCommand>),
     /// Measure Montgomery products and squares with every kernel that this machine can run
@@ -88,8 +90,6 @@ pub(crate) enum Verb {
     Report(Report),
     /// Run the embedded TLS server, with Tollgate's engine or OpenSSL's
     Serve(Serve),
-    /// Predict what a TLS session costs a server, part by part, and compare with a real server
-    Session(Session),
     /// Sign and decrypt for the front ends of a site, which do not have its keys
     Signer(Signer),
     /// Simulate programs on a processor, instruction by instruction

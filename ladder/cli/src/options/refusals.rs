@@ -100,7 +100,7 @@ fn wrong_options_are_refused_with_their_names_and_the_help_of_their_verb() {
         ("provider stats --pid 1 --prune", "cannot be used with"),
         ("provider switch", "unrecognized subcommand"),
         ("serve --address here", "give IP:PORT"),
-        ("session --bytes x", "give whole numbers, as in 1,2; try 'tollgate session --help'"),
+        ("explain --bytes x", "give whole numbers, as in 1,2; try 'tollgate explain --help'"),
         ("speed --bits 9000", "--key FILE"),
         ("speed --bits two", "--key FILE"),
         ("speed --bits 512,", "--key FILE"),

@@ -1,5 +1,6 @@
 //! `tollgate ladder`: all six rungs in turn, as one table and one HTML page.
 
+use core::time::Duration;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
@@ -11,17 +12,19 @@ use tollgate_load::Protocol;
 use tollgate_record::{Record, Timestamp};
 use tollgate_report::{heading, published, rungs};
 use tollgate_server::KeyKind;
+use tollgate_session::SessionPlan;
 
 use crate::error::CliError;
 use crate::options::values::defaults;
-use crate::options::{Bench, Fleet, Model, Session};
+use crate::options::{Bench, Fleet, Model};
 use crate::output::say;
 use crate::progress::Progress;
 use crate::run::Run;
+use crate::verbs::explain::parts;
 use crate::verbs::fleet::prices;
 use crate::verbs::kernel::Table;
 use crate::verbs::speed::Operations;
-use crate::{bench, fleet, interrupt, kernel, model, report, session, shelf, simulate, speed};
+use crate::{bench, fleet, interrupt, kernel, model, report, shelf, simulate, speed};
 
 /// The rungs from the lowest, each with its steps.
 const RUNGS: [(&str, &[Step]); 6] = [
@@ -168,8 +171,8 @@ impl LadderRun {
     }
 
     fn session(&mut self) -> Result<Vec<Record>, CliError> {
-        let options = Session { parts_only: true, seconds: 25.0 * self.pace, ..defaults() };
-        session::collect(&options, &mut self.run)
+        let total = Duration::from_secs_f64(25.0 * self.pace);
+        parts::collect(None, &SessionPlan::ladder(total), &mut self.run)
     }
 
     fn two_key_sizes(&mut self) -> Result<Vec<Record>, CliError> {

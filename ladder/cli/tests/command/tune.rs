@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::profile::can_sample;
+use crate::explain::can_sample;
 use crate::program::{has_result, line, refused, scratch, text, tollgate};
 
 const SHORT: &str = "tune --seconds 0.3 --rounds 2 --repeats 0 --drift-max 1 --connections 4";

@@ -31,7 +31,7 @@ const COMMANDS: [(&str, &str); 9] = [
     ("tollgate simulate study", "rung 0: a processor that nobody has built"),
     ("tollgate kernel", "rung 1: kernels"),
     ("tollgate speed", "rung 2: RSA operations, and the libraries'"),
-    ("tollgate session", "rung 3: sessions, part by part"),
+    ("tollgate explain", "rung 3: sessions, part by part"),
     ("tollgate bench", "rung 4: a real server under load"),
     ("tollgate fleet", "rung 5: cores, money, response time"),
     ("tollgate report", "this report, from records"),

@@ -4,7 +4,6 @@
 mod bars;
 mod cores;
 mod details;
-mod handshake;
 mod ladder;
 mod machine;
 mod plot;
@@ -14,7 +13,6 @@ mod runs;
 mod scale;
 mod section;
 mod session_cost;
-mod size_curve;
 mod source;
 mod tables;
 mod throughput;
@@ -33,13 +31,12 @@ pub use tuning::{Bar as TuningBar, of_tuning};
 const STYLE: &str = include_str!("style.css");
 
 /// Identifiers and names of the report's sections, in order.
-const SECTIONS: [(&str, &str); 10] = [
+const SECTIONS: [(&str, &str); 9] = [
     ("rung-ladder", "Six rungs"),
     ("rsa-rates", "RSA signatures"),
     ("session-cost", "Cost of a session"),
     ("sessions-per-second", "Sessions per second"),
     ("cores-per-link", "Cores for a link"),
-    ("handshake", "The handshake"),
     ("table-5", "Models and kernels"),
     ("machine", "Machine"),
     ("glossary", "Words"),
@@ -60,7 +57,6 @@ pub fn report(records: &[Record]) -> String {
         (session_cost::section(records))
         (throughput::section(records))
         (cores::section(records))
-        (handshake::section(records))
         (tables::section(records))
         (machine::section(records))
         (details::glossary())

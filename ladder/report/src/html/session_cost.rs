@@ -11,7 +11,6 @@ use tollgate_record::{Protocol, Record, Unit};
 
 use super::bars::{Bar, Group, Segment, bars, legend};
 use super::section::{Section, tables};
-use super::size_curve;
 use crate::cite::Citation;
 use crate::figure::{number, percent};
 use crate::flagship::Flagship;
@@ -45,15 +44,14 @@ pub(super) fn section(records: &[Record]) -> Markup {
             (legend(&entries(all.clone())))
             @if ours.iter().any(|session| session.total().is_none()) {
                 p.missing { "bars in one piece: measured, parts unknown; run "
-                    code { "tollgate session" } }
+                    code { "tollgate explain" } }
             }
             @for protocol in &protocols { (panel(protocol, &ours, &flagship)) }
-            (size_curve::charts(records, &ours))
             @if !papers.is_empty() { (then_and_now(&ours, &papers, &flagship)) }
         },
         below: tables(&[session::costs(records)]),
         records: all.flat_map(Session::records).collect(),
-        verb: "session",
+        verb: "explain",
     }
     .markup()
 }

@@ -23,7 +23,7 @@ const RUNGS: [(&str, &str, &str); 6] = [
     ("model", "what the processor allows", "model"),
     ("kernel", "a call of the best one", "kernel"),
     ("operation", "one RSA signature", "speed"),
-    ("session", "cycles of one session", "session"),
+    ("session", "cycles of one session", "explain"),
     ("server", "sessions per second", "bench"),
     ("fleet", "cores and money", "fleet"),
 ];

@@ -122,26 +122,6 @@ fn fleets_have_cores_cost_and_a_curve() {
 }
 
 #[test]
-fn the_handshake_shows_each_message_once() {
-    let page = html::report(&synthetic::all());
-    let handshake = section(&page, "handshake");
-    let messages = texts(handshake, "<text class=\"message\"");
-    let tls13 = [
-        "client hello",
-        "server hello",
-        "encrypted extensions",
-        "certificate",
-        "certificate verify",
-        "server finished",
-        "client finished",
-    ];
-    assert_eq!(messages[..7], tls13);
-    assert_eq!(messages.len(), 15);
-    assert_eq!(handshake.matches("marker-end=\"url(#arrow)\"").count(), 15);
-    assert!(handshake.contains("TLS 1.3: 77 % of the handshake goes into certificate verify"));
-}
-
-#[test]
 fn one_rung_alone_is_a_good_report() {
     for rung in ["model", "kernel", "operation", "session", "server", "fleet"] {
         let page = html::report(&synthetic::only(&[rung]));
@@ -151,6 +131,6 @@ fn one_rung_alone_is_a_good_report() {
     let page = html::report(&recorded());
     check(&page).unwrap();
     assert_eq!(texts(section(&page, "rsa-rates"), "<caption").len(), 4);
-    assert!(section(&page, "handshake").contains("not measured: run <code>tollgate session"));
+    assert!(section(&page, "session-cost").contains("not measured: run <code>tollgate explain"));
     check(&html::report(&[])).unwrap();
 }

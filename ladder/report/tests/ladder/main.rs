@@ -17,14 +17,8 @@ use tollgate_record::Record;
 use tollgate_report::{context, fleet, heading, kernel, model, pkeu, server, session, speed};
 
 /// Sections of the report that have a picture.
-const PICTURES: [&str; 6] = [
-    "rung-ladder",
-    "rsa-rates",
-    "session-cost",
-    "sessions-per-second",
-    "cores-per-link",
-    "handshake",
-];
+const PICTURES: [&str; 5] =
+    ["rung-ladder", "rsa-rates", "session-cost", "sessions-per-second", "cores-per-link"];
 
 /// Returns the line of `table` that contains all `words`.
 #[track_caller]

@@ -112,7 +112,7 @@ fn sessions_show_their_parts_sum_and_remainder() {
     let note = "Predicted operations with the server's key: tollgate in batches of 8, with 16 \
                 connections in flight.";
     assert!(unwrapped(&table).contains(note), "{table}");
-    assert!(session::table(&[]).contains("tollgate session"));
+    assert!(session::table(&[]).contains("tollgate explain"));
 }
 
 #[test]

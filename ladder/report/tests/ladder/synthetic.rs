@@ -21,7 +21,6 @@ pub(crate) fn all() -> Vec<Record> {
     records.kernels();
     records.operations();
     records.sessions();
-    records.messages();
     records.servers();
     records.fleet();
     records.papers();
@@ -230,39 +229,6 @@ impl Synthetic {
         }
         if (bytes - 14_336.0).abs() < 1.0 {
             self.measured(&subject, quantity, Unit::Cycles, 1.11 * total);
-        }
-    }
-
-    fn messages(&mut self) {
-        let tls13 = [
-            ("client-hello", 60e3),
-            ("server-hello", 150e3),
-            ("encrypted-extensions", 6e3),
-            ("certificate", 15e3),
-            ("certificate-verify", 870e3),
-            ("server-finished", 12e3),
-            ("client-finished", 18e3),
-        ];
-        let tls12 = [
-            ("client-hello", 55e3),
-            ("server-hello", 9e3),
-            ("certificate", 8e3),
-            ("server-key-exchange", 940e3),
-            ("server-hello-done", 3e3),
-            ("client-key-exchange", 110e3),
-            ("client-finished", 14e3),
-            ("server-finished", 11e3),
-        ];
-        for by in ["tollgate", "openssl"] {
-            for (protocol, messages) in [("tls13", &tls13[..]), ("tls12-x25519", &tls12[..])] {
-                for (message, cycles) in messages {
-                    let subject = format!(
-                        "session/rsa-2048/{protocol}?by={by}&bytes=14336&message={message}"
-                    );
-                    let quantity = word::CYCLES_PER_MESSAGE;
-                    self.predicted(word::SESSION_RUNG, &subject, quantity, Unit::Cycles, *cycles);
-                }
-            }
         }
     }
 

@@ -1,5 +1,4 @@
-//! Operations with the server's key: a signature, the decryption of a premaster secret, and those
-//! of the other end.
+//! Operations with the server's key: a signature, and the decryption of a premaster secret.
 
 use core::ffi::CStr;
 
@@ -46,19 +45,6 @@ pub(crate) fn sign(
     let length = digest.digest_sign(message, Some(&mut signature))?;
     signature.truncate(length);
     Ok(signature)
-}
-
-/// Returns whether the signature is of this message, as libssl does at the other end.
-pub(crate) fn verify(
-    source: Source<'_>,
-    key: &PKeyRef<Private>,
-    (digest_name, form): (Option<&CStr>, Form),
-    message: &[u8],
-    signature: &[u8],
-) -> Result<bool, ErrorStack> {
-    let mut digest = MdCtx::new()?;
-    form.set(source.begin_verification(&mut digest, key, digest_name)?)?;
-    digest.digest_verify(message, signature)
 }
 
 impl Form {
@@ -132,10 +118,6 @@ mod tests {
                     verifier.set_rsa_pss_saltlen(RsaPssSaltlen::DIGEST_LENGTH).unwrap();
                 }
                 assert!(verifier.verify_oneshot(&signature, b"message").unwrap(), "{form:?}");
-                let of = (Some(c"SHA256"), form);
-                let verified =
-                    |message: &[u8]| verify(source, key, of, message, &signature).unwrap_or(false);
-                assert!(verified(b"message") && !verified(b"Message"), "{form:?}");
             }
             let mut premaster = [6; 48];
             premaster[..2].copy_from_slice(&[3, 3]);

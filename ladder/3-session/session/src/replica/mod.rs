@@ -8,7 +8,6 @@
 //! the library's, and the rest of the thread's CPU time is the system's.
 
 mod connection;
-mod predict;
 mod sequence;
 mod serve;
 
@@ -24,34 +23,60 @@ use std::time::Instant;
 use openssl::error::ErrorStack;
 use openssl::ssl::{Ssl, SslContext, SslMode, SslSessionCacheMode};
 use tollgate_calibrate::{clock, tsc};
-use tollgate_load::{Exchange, Plan, Server, Target};
+use tollgate_load::{Exchange, Plan, Resume, Server, Target};
 use tollgate_server::in_memory::Worker;
 
 use self::connection::Shared;
-pub use self::predict::measure_stock;
 use self::sequence::{EMBEDDED, Sequence, SessionCache, filled};
 use self::serve::{Loop, Served};
 use crate::cores::{Pinned, cores};
+use crate::counts::Data;
 use crate::error::Error;
-use crate::in_memory::number;
 use crate::mean::mean;
 use crate::plan::Session;
 
-/// Sessions before the measured ones, until the caches are as warm as under load.
-const SETTLE: u32 = 48;
-/// The measured sessions of one replay.
-const SESSIONS: u32 = 192;
-/// Sessions after the measured ones, so that as many are in flight at their end.
-const TAIL: u32 = 24;
+/// The fewest sessions before the measured ones, until the caches are as warm as under load.
+const SETTLE_MIN: u32 = 48;
+/// The fewest measured sessions of one replay.
+const SESSIONS_MIN: u32 = 96;
+/// The fewest sessions after the measured ones, so that as many are in flight at their end.
+const TAIL_MIN: u32 = 24;
+/// The length of the request of the load generator in bytes.
+const REQUEST: usize = 70;
 /// Sessions whose mean cost counts if operations run in batches.
 const BATCHED_SESSIONS: usize = 16;
 /// The number of short measurements of the core clock before and after a replay.
 const CLOCK_WINDOWS: usize = 9;
 
+/// The sessions of one replay: more than there are connections in flight.
+#[derive(Clone, Copy, Debug)]
+struct Size {
+    connections: u32,
+    settle: u32,
+    sessions: u32,
+    tail: u32,
+}
+
+impl Size {
+    fn of(connections: u32) -> Self {
+        Self {
+            connections,
+            settle: SETTLE_MIN.max(2 * connections),
+            sessions: SESSIONS_MIN.max(4 * connections),
+            tail: TAIL_MIN.max(3 * connections / 2),
+        }
+    }
+
+    const fn all(&self) -> u32 {
+        self.settle + self.sessions + self.tail
+    }
+}
+
 /// A server whose calls are known, ready for sessions of one kind.
 pub(crate) struct Replica<'w> {
     sequence: &'static Sequence,
     session: Session,
+    size: Size,
     worker: &'w Worker,
     tls: Tls<'w>,
     listener: TcpListener,
@@ -89,13 +114,15 @@ pub(crate) struct Played {
 }
 
 impl<'w> Replica<'w> {
-    /// The replica of a stock server, or of the embedded one; `None` if its calls are not known.
+    /// The replica of a stock server; of the embedded one without a name, or if the calls are not
+    /// known.
     pub(crate) fn new(
         server: Option<&str>,
         session: Session,
+        connections: u32,
         worker: &'w Worker,
-    ) -> Result<Option<Self>, Error> {
-        let Some(sequence) = Sequence::of(server.unwrap_or(EMBEDDED)) else { return Ok(None) };
+    ) -> Result<Self, Error> {
+        let sequence = server.and_then(Sequence::of).unwrap_or_else(Sequence::embedded);
         let tls = match &sequence.context {
             None => Tls::Worker(worker),
             Some(settings) => {
@@ -116,9 +143,10 @@ impl<'w> Replica<'w> {
             listener.set_nonblocking(true)?;
             Ok(listener)
         };
-        Ok(Some(Self {
+        Ok(Self {
             sequence,
             session,
+            size: Size::of(connections),
             worker,
             tls,
             listener: listen().map_err(Error::system("a listening socket"))?,
@@ -128,7 +156,7 @@ impl<'w> Replica<'w> {
             log_line: filled(&sequence.worker.log_line, session.bytes),
             body,
             cores: cores(),
-        }))
+        })
     }
 
     /// Where the sequence comes from.
@@ -136,15 +164,39 @@ impl<'w> Replica<'w> {
         self.sequence.source.as_str()
     }
 
+    /// The name of the stock server; `None` for the embedded one.
+    pub(crate) fn server(&self) -> Option<&str> {
+        Some(self.sequence.name.as_str()).filter(|name| *name != EMBEDDED)
+    }
+
+    /// The number of connections in flight.
+    pub(crate) const fn connections(&self) -> u32 {
+        self.size.connections
+    }
+
+    /// Returns whether server and client run on separate cores.
+    pub(crate) const fn has_cores(&self) -> bool {
+        self.cores.is_some()
+    }
+
+    /// The data of a session.
+    pub(crate) const fn data(&self) -> Data {
+        let response = self.head.len() + self.body.len();
+        Data { request: REQUEST, response, write: self.sequence.session.record_bytes }
+    }
+
     /// Serves sessions of the load generator, and returns the cost of one.
     pub(crate) fn play(&self) -> Result<Played, Error> {
         let system = || Error::system("a session over loopback");
         let address = self.listener.local_addr().map_err(system())?;
-        let count = SETTLE + SESSIONS + TAIL;
+        let count = self.size.all();
+        let resumed_by = self.session.handshake.resumed_by(self.session.is_tls13());
         let [client, server] = self.cores.map_or([None; 2], |cores| cores.map(Some));
         let plan = Plan {
             cores: client.and_then(|core| u32::try_from(core).ok()).into_iter().collect(),
+            connections: self.size.connections,
             transactions: Some(count.into()),
+            resume: resumed_by.map(|by| Resume { share: 1.0, by }),
             warm_up_ms: 0,
             sustain_ms: 20_000,
             exchange: Exchange::bytes(self.session.bytes),
@@ -162,6 +214,7 @@ impl<'w> Replica<'w> {
                 body_in_memory: &self.body,
                 head: &self.head,
             },
+            size: self.size,
             log: &self.log,
             log_line: self.log_line.as_bytes(),
         };
@@ -278,6 +331,12 @@ impl Drop for Folder {
     }
 }
 
+/// Converts a count of ticks to a floating-point number.
+#[allow(clippy::cast_precision_loss, reason = "spans of ticks are far below 2^53")]
+const fn number(ticks: u64) -> f64 {
+    ticks as f64
+}
+
 #[cfg(test)]
 mod tests {
     use tollgate_load::Protocol;
@@ -312,8 +371,7 @@ mod tests {
             let key = if of == 1 { ecdsa } else { rsa };
             let engine = if of == 2 { tollgate } else { Engine::OpenSsl };
             let session = Session::new(key, protocol, engine, bytes);
-            let name = Some(server).filter(|name| *name != EMBEDDED);
-            let replica = Replica::new(name, session, &workers[of]).unwrap().expect("known");
+            let replica = Replica::new(Some(server), session, 16, &workers[of]).unwrap();
             let played = replica.play().unwrap();
             // each is a difference of clocks, which other programs disturb; their sum is a time
             assert!(played.library + played.system > 0.0, "{server}, {session}: {played:?}");

@@ -142,6 +142,11 @@ impl Sequence {
         SEQUENCES.iter().find(|sequence| sequence.name == server)
     }
 
+    /// The sequence of the embedded server.
+    pub(super) fn embedded() -> &'static Self {
+        Self::of(EMBEDDED).expect("servers/embedded.toml is one")
+    }
+
     fn parse(text: &str) -> Result<Self, String> {
         let sequence: Self = toml::from_str(text).map_err(|error| error.to_string())?;
         let Session { before_body, file_bytes, record_bytes, read_bytes, .. } = &sequence.session;

@@ -14,9 +14,9 @@ use rustix::net::SocketFlags;
 use rustix::time::Timespec;
 use tollgate_load::thread_cpu;
 
+use super::Size;
 use super::connection::{Connection, Shared, Turn};
 use super::sequence::{Call, Watch, Worker};
-use super::{SESSIONS, SETTLE};
 
 const LISTENER: u64 = u64::MAX;
 /// Timeout of a replay.
@@ -40,12 +40,13 @@ pub(super) struct Loop<'a> {
     pub(super) listener: &'a TcpListener,
     pub(super) worker: &'a Worker,
     pub(super) shared: Shared<'a>,
+    pub(super) size: Size,
     pub(super) log: &'a File,
     pub(super) log_line: &'a [u8],
 }
 
 impl Loop<'_> {
-    /// Serves [`SETTLE`] and then [`SESSIONS`] sessions, and then the rest until `is_over`.
+    /// Serves the sessions before the measured ones and these, and then the rest until `is_over`.
     pub(super) fn serve(&self, is_over: &dyn Fn() -> bool) -> io::Result<Served> {
         let poll = epoll::create(CreateFlags::CLOEXEC)?;
         epoll::add(&poll, self.listener, EventData::new_u64(LISTENER), EventFlags::IN)?;
@@ -53,7 +54,12 @@ impl Loop<'_> {
         let mut connections = Connections { poll, places: Vec::new(), free: Vec::new() };
         let (mut due, mut paused) = (VecDeque::new(), Vec::new());
         let mut log = Log { file: self.log, lines: Vec::new(), written: Instant::now() };
-        let mut count = Count::default();
+        let mut count = Count {
+            size: self.size,
+            ended: 0,
+            library_ticks: Vec::new(),
+            cpu: [Duration::ZERO; 2],
+        };
         let begun = Instant::now();
         while !is_over() {
             if begun.elapsed() > PATIENCE {
@@ -232,8 +238,9 @@ fn data(place: usize) -> EventData {
 }
 
 /// The sessions that have ended, and the cost of the measured ones.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Count {
+    size: Size,
     ended: u32,
     library_ticks: Vec<u64>,
     cpu: [Duration; 2],
@@ -242,9 +249,9 @@ struct Count {
 impl Count {
     fn add(&mut self, ticks: u64) {
         self.ended += 1;
-        if self.ended == SETTLE {
+        if self.ended == self.size.settle {
             self.cpu[0] = thread_cpu();
-        } else if self.ended > SETTLE && !self.is_over() {
+        } else if self.ended > self.size.settle && !self.is_over() {
             self.library_ticks.push(ticks);
             if self.is_full() {
                 self.cpu[1] = thread_cpu();
@@ -254,16 +261,16 @@ impl Count {
 
     /// Returns whether all measured sessions have ended.
     const fn is_full(&self) -> bool {
-        self.ended >= SETTLE + SESSIONS
+        self.ended >= self.size.settle + self.size.sessions
     }
 
     const fn is_over(&self) -> bool {
-        self.ended > SETTLE + SESSIONS
+        self.ended > self.size.settle + self.size.sessions
     }
 
     fn served(self) -> Option<Served> {
         let Self { library_ticks, cpu: [from, to], .. } = &self;
-        let cpu = to.saturating_sub(*from) / SESSIONS;
+        let cpu = to.saturating_sub(*from) / self.size.sessions;
         self.is_full().then(|| Served { cpu, library_ticks: library_ticks.clone() })
     }
 }

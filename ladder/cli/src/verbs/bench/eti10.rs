@@ -128,7 +128,7 @@ pub(super) fn run(options: &Options) -> Result<ExitCode, CliError> {
 }
 
 fn request(options: &Options) -> Bench {
-    let sampling = Sampling { flame_graphs: options.flame_graphs.clone(), predict_seconds: 0.0 };
+    let sampling = Sampling { flame_graphs: options.flame_graphs.clone() };
     Bench {
         mode: if options.no_profile { Mode::Rounds } else { Mode::Profile(sampling) },
         key: vec![KeyKind::OF_2001],

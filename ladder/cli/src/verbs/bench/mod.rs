@@ -10,7 +10,6 @@ mod metrics;
 mod moved;
 mod out;
 pub(super) mod plan;
-pub(super) mod profile;
 mod proxy;
 pub(super) mod report;
 mod response;
@@ -44,10 +43,11 @@ use crate::interrupt;
 use crate::options::{Bench as Options, BenchCommand, Mode, ServerKind};
 use crate::progress::{self, Progress};
 use crate::run::Run;
+pub(super) use crate::verbs::explain::profile;
+use profile::Profiler;
 
 use options::SubVerb;
 use out::{About, Judged};
-use profile::Profiler;
 use scenario::{Rounds, Scenario};
 use watch::Watch;
 
@@ -78,20 +78,14 @@ pub(crate) fn run(command: &BenchCommand) -> Result<ExitCode, CliError> {
         return find_rate(options, objective, &mut run, &watch);
     }
     let progress = Progress::new("bench");
-    let mut scenarios = scenarios(options, &mut run, &watch, Pass::First)?;
+    let scenarios = scenarios(options, &mut run, &watch, Pass::First)?;
     drop(progress);
-    if let Mode::Profile(sampling) = &options.mode {
-        profile::predict(options, sampling, &mut run, &mut scenarios)?;
-    }
     if scenarios.iter().any(|scenario| !scenario.records.is_empty()) {
         run.output.records(&report::published(options))?;
     }
     let mut text = report::text(options, &run.host, &scenarios);
     if !options.suites.is_empty() {
         text += &format!("\n{}", suites::table(&scenarios));
-    }
-    if matches!(options.mode, Mode::Profile(_)) {
-        text += &profile::text(&scenarios);
     }
     if options.target.is_some() || options.outputs.histogram {
         for scenario in &scenarios {
@@ -150,6 +144,11 @@ pub(crate) fn collect(options: &Options, run: &mut Run) -> Result<Vec<Record>, C
     let invalid = scenarios.iter().filter(|scenario| scenario.verdict() == Verdict::Invalid);
     invalid.for_each(|scenario| run.notes.add(scenario.verdict_text().replace('\n', " ")));
     Ok(scenarios.into_iter().flat_map(|scenario| scenario.records).collect())
+}
+
+/// Loads the servers of a request for `tollgate explain`, and samples them.
+pub(super) fn profiled(options: &Options, run: &mut Run) -> Result<Vec<Scenario>, CliError> {
+    scenarios(&external::applied(options)?, run, &Watch::plain(), Pass::First)
 }
 
 /// Finds the highest rate that meets the objective, for each key type, protocol and server, and

@@ -28,6 +28,16 @@ impl BenchCommand {
     }
 }
 
+impl Options {
+    /// Checks options that another verb has made.
+    pub(crate) fn checked(self) -> Result<Self, CliError> {
+        check(of_url(&self))?;
+        check_once(&self)?;
+        check_possible(&self)?;
+        Ok(self)
+    }
+}
+
 /// Checks, with the workload applied and before any server starts, that the servers support the
 /// options.
 pub(super) fn check_possible(options: &Options) -> Result<(), CliError> {
@@ -47,7 +57,6 @@ fn of_mode(options: &Options) -> Option<&'static str> {
     let (is_rounds, is_response) =
         (matches!(mode, Mode::Rounds), matches!(mode, Mode::Response(_)));
     let chooses_rate = options.chosen_rate().is_some();
-    let is_profile = matches!(mode, Mode::Profile(_));
     let chooses_servers = options.target.is_some() || !options.server_cores.is_empty();
     let has_bursts = matches!(clients.arrivals, Some(Pattern::Bursts { .. }));
     let has_trace = matches!(clients.arrivals, Some(Pattern::Trace(_)));
@@ -63,13 +72,8 @@ fn of_mode(options: &Options) -> Option<&'static str> {
         || clients.http_share > 0.0
         || clients.patience.is_some()
         || options.resumed_share > 0.0;
-    let has_evidence = options.given.log.is_some() && !options.given.pid.is_empty();
     let is_stdout = |path: &Option<_>| path.as_deref() == Some(Path::new("-"));
     Some(match () {
-        () if is_profile && options.target.is_some() && !has_evidence => {
-            "profile: with a URL give --pid, so that perf finds the server, and --log, so that the \
-             server confirms the sessions"
-        }
         () if matches!(mode, Mode::Scale(_)) && chooses_servers => {
             "scale: it starts the servers and chooses their cores: leave out URL and --server-cores"
         }
@@ -97,17 +101,17 @@ fn of_mode(options: &Options) -> Option<&'static str> {
             "--arrivals: give --rate too"
         }
         () if has_other_client && needs_minimal => {
-            "--client: only minimal can be used with profile, response, search, scale, \
+            "--client: only minimal can be used with response, search, scale, \
              --handshake-only, --out, --metrics, --summary and --fail-if"
         }
         () if suites::is_all(suites) && (has_other_client || chooses_rate) => {
             "--suites all: with --client, response and search, name the suites that the servers take"
         }
-        () if !is_rounds && !is_profile && outputs.summary.is_some() => {
+        () if !is_rounds && outputs.summary.is_some() => {
             "--summary: response, search and scale have none: give --json or --out"
         }
         () if options.requests.is_some() && (!is_rounds || has_other_client) => {
-            "--requests: profile, response, search, scale and other clients run for a time: give \
+            "--requests: response, search, scale and other clients run for a time: give \
              --seconds"
         }
         () if chooses_rate && !outputs.fail_if.is_empty() => {

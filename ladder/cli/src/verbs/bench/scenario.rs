@@ -113,11 +113,11 @@ fn is_beyond_repeating(outcome: &Outcome) -> bool {
 
 pub(in crate::verbs) struct Scenario {
     /// `rsa-2048 tls13`.
-    pub(super) label: String,
-    pub(super) rounds: Rounds,
+    pub(in crate::verbs) label: String,
+    pub(in crate::verbs) rounds: Rounds,
     /// Empty if the scenario is invalid.
     pub(in crate::verbs) records: Vec<Record>,
-    pub(super) notes: Vec<String>,
+    pub(in crate::verbs) notes: Vec<String>,
 }
 
 impl Scenario {
@@ -171,7 +171,7 @@ impl Scenario {
     }
 
     /// Returns the worst verdict of the scenario's runs.
-    pub(super) fn verdict(&self) -> Verdict {
+    pub(in crate::verbs) fn verdict(&self) -> Verdict {
         if self.rounds.broken.is_some() {
             return Verdict::Invalid;
         }
@@ -183,7 +183,7 @@ impl Scenario {
     }
 
     /// Returns the verdict, its reasons, and the counts of client and server.
-    pub(super) fn verdict_text(&self) -> String {
+    pub(in crate::verbs) fn verdict_text(&self) -> String {
         let mut text = self.judgement();
         for of_server in &self.rounds.outcomes {
             text += &counts(of_server);

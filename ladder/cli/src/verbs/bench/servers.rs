@@ -3,7 +3,6 @@
 
 use core::time::Duration;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 
@@ -15,9 +14,7 @@ use tollgate_rustls_server::{Running as Blocking, Signer};
 use tollgate_server::{
     Certificate, Config, Engine, Group, KeyKind, Resumption, Running, Server as Embedded, Suite,
 };
-use tollgate_session::Certificates;
 use tollgate_stock_servers::{Product, Running as Stock, Settings, module};
-use tollgate_tls_client::Identity;
 
 use super::options::given::Probed;
 use super::{external, plan};
@@ -53,7 +50,7 @@ pub(super) struct Rig<'a> {
 /// A running server.
 pub(in crate::verbs) enum Ready<'a> {
     /// An embedded server on OpenSSL, with its access log and its clients' certificate.
-    Embedded(Box<Running>, PathBuf, Option<Arc<Identity>>),
+    Embedded(Box<Running>, PathBuf),
     External(&'a Probed),
     Rustls(Blocking),
     Stock(Stock),
@@ -76,10 +73,7 @@ impl<'a> Rig<'a> {
                 _ => embedded(&own, key, &folder)?,
             });
         }
-        let more = options.session.map(|session| session.certificates()).unwrap_or_default();
-        let named = |(by, server): (String, _)| {
-            (Naming { more: more.clone(), ..Naming::new(key.to_string(), by) }, server)
-        };
+        let named = |(by, server): (String, _)| (Naming::new(key.to_string(), by), server);
         let servers = servers.into_iter().map(named).collect();
         Ok(Self { options, key, servers, _folder: Some(folder) })
     }
@@ -124,13 +118,8 @@ impl Ready<'_> {
     ) -> Result<Server<'_>, CliError> {
         let at = |address| Ok::<_, CliError>(Server::new(&naming.by, Target::new(address)?));
         Ok(match self {
-            Self::Embedded(running, path, identity) => {
-                let target = Target::new(running.addr())?;
-                let target = match identity {
-                    Some(identity) => target.with_identity(Arc::clone(identity)),
-                    None => target,
-                };
-                let server = Server::new(&naming.by, target)
+            Self::Embedded(running, path) => {
+                let server = at(running.addr())?
                     .with_referee(AccessLog::open(path)?)
                     .with_cpu(|| Ok(running.counters().worker_cpu.iter().sum::<Duration>()));
                 with_counts(server, running)
@@ -199,26 +188,19 @@ fn embedded(options: &Options, key: KeyKind, folder: &Folder) -> Result<Named, C
     asked(options, ENGINES).into_iter().map(start).collect()
 }
 
-/// Starts a server on OpenSSL with this certificate, unless the options name a session with others.
+/// Starts a server on OpenSSL with this certificate.
 pub(in crate::verbs) fn start_embedded(
     options: &Options,
     engine: Engine,
     certificate: Certificate,
     log: PathBuf,
 ) -> Result<Ready<'static>, CliError> {
-    let of_session = options.session.map(|session| Certificates::new(&session, false));
-    let of_session = of_session.transpose()?;
-    let (certificate, client_roots) = match &of_session {
-        Some(certificates) => (certificates.certificate()?, certificates.client_roots()?),
-        None => (certificate, None),
-    };
     let cores = cores(options);
     let config = Config {
         engine,
         workers: cores.len().max(1),
         pin: (!cores.is_empty()).then_some(cores),
         certificate,
-        client_roots,
         allow_rsa_1024: true, // as --key-type says
         allow_rsa_kx: true,   // the client offers one suite: that of the plan
         suites: if options.suites.is_empty() { Vec::new() } else { Suite::ALL.to_vec() },
@@ -231,8 +213,7 @@ pub(in crate::verbs) fn start_embedded(
         },
         ..Config::default()
     };
-    let identity = of_session.as_ref().and_then(Certificates::identity).cloned();
-    Ok(Ready::Embedded(Box::new(Embedded::start(config)?), log, identity))
+    Ok(Ready::Embedded(Box::new(Embedded::start(config)?), log))
 }
 
 /// The groups of an embedded server: first those of the options, because the server's order

@@ -3,6 +3,7 @@
 //! nginx serves HTTP with and without TLS, with OpenSSL's RSA and with Tollgate's provider. The
 //! baseline of each load is a run without TLS. Rung 3 predicts each run before it is measured.
 
+use core::time::Duration;
 use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
@@ -13,7 +14,8 @@ use tollgate_record::vocabulary as word;
 use tollgate_record::{Estimate, Kind, Record};
 use tollgate_report::points::{Plane, Series, planes};
 use tollgate_report::share::{self as table, Load, Row, Side};
-use tollgate_server::Certificate;
+use tollgate_server::{Certificate, Engine};
+use tollgate_session::SessionPlan;
 use tollgate_stock_servers::{Product, Running, Settings};
 
 use super::options::sub_verbs::WithProvider as Options;
@@ -23,10 +25,10 @@ use super::{context, plan, report};
 use crate::cells::float;
 use crate::error::CliError;
 use crate::interrupt;
-use crate::options::{Bench, Session};
+use crate::options::Bench;
 use crate::progress::{self, Progress};
 use crate::run::Run;
-use crate::verbs::session::parts;
+use crate::verbs::explain::parts;
 
 /// Shares of the connections that use TLS; the first is the baseline.
 const SHARES: [f64; 5] = [0.0, 0.25, 0.5, 0.75, 1.0];
@@ -157,12 +159,12 @@ struct Predicted {
 fn predict(bench: &Bench, run: &mut Run) -> Result<Predicted, CliError> {
     let clock = run.host.context.machine.core_clock_hz.as_ref();
     let cycles_per_ns = clock.map(|clock| clock.point() / 1e9);
-    let Some(request) = parts::request(bench, PREDICTION_S) else {
-        return Ok(Predicted { records: Vec::new(), cycles_per_ns });
-    };
     let _progress = Progress::new("session");
-    let request = Session { bytes: SIZES.into(), ..request };
-    let records = parts::collect_with_calls(Some("nginx"), &request, run)?;
+    let engines = [Engine::OpenSsl, Engine::Tollgate];
+    let total = Duration::from_secs_f64(PREDICTION_S);
+    let plan = SessionPlan::product(&bench.key, bench.protocols(), &engines, &SIZES, total);
+    let plan = SessionPlan { pauses: false, ..plan };
+    let records = parts::collect(Some("nginx"), &plan, run)?;
     Ok(Predicted { records, cycles_per_ns })
 }
 

@@ -16,12 +16,12 @@ use crate::run::Run;
 use crate::shelf;
 use crate::verbs::bench::options::protocol;
 use crate::verbs::bench::options::session::{mechanism, resumed_share};
-use crate::verbs::session::key;
+use crate::verbs::explain::key;
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct WhatIf {
     /// Files of records with measured servers (`tollgate bench --json`) and predicted sessions
-    /// (`tollgate session --json`), or with both (`tollgate ladder`)
+    /// (`tollgate explain --json`), or with both (`tollgate ladder`)
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
 

@@ -96,7 +96,7 @@ impl Tune {
     /// Returns the load, as a request of `tollgate bench`.
     pub(super) fn bench(&self) -> Bench {
         Bench {
-            mode: Mode::Profile(Sampling { flame_graphs: None, predict_seconds: 0.0 }),
+            mode: Mode::Profile(Sampling { flame_graphs: None }),
             key: vec![self.key],
             protocol: vec![Protocol::Tls13],
             bytes: self.bytes,

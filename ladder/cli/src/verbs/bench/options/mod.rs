@@ -42,14 +42,6 @@ pub(crate) struct BenchCommand {
 pub(crate) enum SubVerb {
     /// Measure the gains of Intel's study of 2010 (ETI10) with nginx: AES instructions, GCM, RSA
     Eti10(Eti10),
-    /// Sample the servers with perf, and compare their CPU time with the prediction, part by part
-    Profile {
-        #[command(flatten)]
-        sampling: Sampling,
-
-        #[command(flatten)]
-        bench: Box<Bench>,
-    },
     /// Measure the CPU time of TLS proxies in front of the same back end: this server, HAProxy and
     /// nginx
     Proxy(WithProvider),
@@ -109,6 +101,7 @@ pub(crate) enum SubVerb {
 pub(crate) enum Mode {
     #[default]
     Rounds,
+    /// Rounds whose servers are sampled, for other verbs.
     Profile(Sampling),
     Response(ResponseCurve),
     Scale(CoreSpan),
@@ -120,9 +113,6 @@ impl BenchCommand {
     /// Returns the options and the kind of result, before the checks of `request`.
     pub(super) fn unchecked(&self) -> Bench {
         let (mode, bench) = match &self.verb {
-            Some(SubVerb::Profile { sampling, bench }) => {
-                (Mode::Profile(sampling.clone()), &**bench)
-            }
             Some(SubVerb::Response { curve, bench }) => (Mode::Response(curve.clone()), &**bench),
             Some(SubVerb::Scale { span, bench }) => (Mode::Scale(*span), &**bench),
             Some(SubVerb::Search { slo, svg, bench }) => {
@@ -230,10 +220,6 @@ pub(crate) struct Bench {
     #[arg(long, value_name = "never|always|N", default_value = "never", value_parser = verify)]
     #[arg(help_heading = SESSION)]
     pub(crate) verify: Verify,
-
-    /// The session whose certificates both ends present, if `tollgate session` measures one.
-    #[arg(skip)]
-    pub(crate) session: Option<tollgate_session::Session>,
 
     /// Sizes of bodies, which a workload sets instead of --bytes.
     #[arg(skip)]

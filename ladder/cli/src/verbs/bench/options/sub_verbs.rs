@@ -7,7 +7,7 @@ use tollgate_server::KeyKind;
 
 use super::session::percentage;
 use super::{run_seconds, server_key};
-use crate::options::values::{Written, seconds};
+use crate::options::values::Written;
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Eti10 {
@@ -71,17 +71,10 @@ pub(crate) struct Turns {
 }
 
 /// The options of a profile.
-#[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "Profile")]
+#[derive(Clone, Debug)]
 pub(crate) struct Sampling {
-    /// Draw a flame graph of each server as SVG in this folder
-    #[arg(long, value_name = "DIR")]
+    /// The folder of flame graphs.
     pub(crate) flame_graphs: Option<PathBuf>,
-
-    /// Seconds for predictions to compare with the profile: half of them for the parts alone, half
-    /// for the server's calls, if they are known; 0 for none
-    #[arg(long, value_name = "S", default_value = "15", value_parser = prediction_seconds)]
-    pub(crate) predict_seconds: f64,
 }
 
 /// The points of a response curve.
@@ -109,9 +102,4 @@ const LOAD_MAX: f64 = 0.99;
 pub(in crate::verbs) fn load_share(text: &str) -> Result<f64, String> {
     let share = percentage(text).filter(|share| (0.01..=LOAD_MAX).contains(share));
     share.ok_or_else(|| "give shares from 1% to 99%, as in 50%,90%".to_owned())
-}
-
-/// Parses the time for predictions in seconds; 0 for none.
-fn prediction_seconds(text: &str) -> Result<f64, String> {
-    if text == "0" { Ok(0.0) } else { seconds(text) }
 }

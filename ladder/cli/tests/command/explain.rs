@@ -1,15 +1,16 @@
-//! `tollgate bench profile`, with `perf` on a real nginx.
+//! `tollgate explain`, with `perf` on a real nginx.
 
 use std::fs;
 use std::process::Command;
 
-use tollgate_record::Record;
 use tollgate_record::vocabulary as word;
+use tollgate_record::{Kind, Record, Topic};
 
 use crate::program::{Serve, has_result, line, recorded, refused, scratch, text, tollgate};
 
-const SHORT: &str = "bench profile --protocol tls13 --rounds 2 --seconds 0.5 --drift-max 1 \
-                     --repeats 0 --predict-seconds 0";
+const SHORT: &str = "explain --protocol tls13 --seconds 5";
+
+const LIVE: &str = "explain --protocol tls13 --seconds 5 --server nginx";
 
 /// Returns whether `perf` can sample here. Without it a test says so, and fails in CI.
 pub(crate) fn can_sample() -> bool {
@@ -36,15 +37,20 @@ fn the_parts_of_a_server_add_up_to_its_cpu_time() {
     if !can_sample() {
         return;
     }
-    for (server, engine) in [("nginx", "openssl"), ("nginx", "tollgate"), ("openssl", "tollgate")] {
-        let folder = scratch("flames");
-        let flames = folder.name();
-        let more = ["--server", server, "--engine", engine, "--flame-graphs", flames];
-        let (output, records) = recorded(SHORT, &more);
-        if !has_result(&output) {
-            continue;
-        }
-        let said = format!("{server} {engine}: {}", text(&output));
+    let folder = scratch("flames");
+    let flames = folder.name();
+    let (output, all) = recorded(SHORT, &["--server", "nginx", "--flame-graphs", flames]);
+    if !has_result(&output) {
+        return;
+    }
+    for by in ["nginx-openssl", "nginx-tollgate"] {
+        let is_of = |record: &&Record| {
+            record.subject.parameter(word::BY) == Some(by) && record.kind == Kind::Measured
+        };
+        let is_of_session =
+            |record: &&Record| is_of(record) && matches!(record.subject.topic(), Topic::Session(_));
+        let records: Vec<Record> = all.iter().filter(is_of_session).cloned().collect();
+        let said = format!("{by}: {}", text(&output));
         let total = cycles(&records, None);
         let words = [word::PART_RSA, word::PART_KEY_EXCHANGE, word::PART_KEY_SCHEDULE];
         let more = [word::PART_RECORDS, word::PART_LIBRARY, word::PART_SYSTEM, word::PART_SERVER];
@@ -53,9 +59,7 @@ fn the_parts_of_a_server_add_up_to_its_cpu_time() {
         // whatever the machine, an RSA-2048 signature is no small part of a full handshake
         let rsa = cycles(&records, Some(word::PART_RSA)) / total;
         assert!((0.1..0.9).contains(&rsa), "{rsa} {said}");
-        let name =
-            if server == "openssl" { engine.to_owned() } else { format!("{server}-{engine}") };
-        let svg = folder.join(format!("rsa-2048-tls13-{name}.svg"));
+        let svg = folder.join(format!("rsa-2048-tls13-{by}.svg"));
         assert!(fs::read_to_string(svg).unwrap().contains("rsa"), "{said}");
     }
 }
@@ -83,9 +87,8 @@ fn the_steps_of_a_paper_have_rows_and_parts() {
 
 #[test]
 fn what_a_profile_needs_is_said_before_a_server_starts() {
-    refused(&line(&format!("{SHORT} --requests 100"), &[]), "--requests");
     refused(&line(&format!("{SHORT} https://127.0.0.1:1/bytes/1"), &[]), "--pid");
-    let output = tollgate().args(SHORT.split_whitespace()).env("PATH", "/nonexistent").output();
+    let output = tollgate().args(LIVE.split_whitespace()).env("PATH", "/nonexistent").output();
     refused(&output.unwrap(), "apt-get install linux-perf");
 }
 
@@ -100,7 +103,7 @@ fn a_user_without_permission_learns_of_it() {
     let program = env!("CARGO_BIN_EXE_tollgate");
     let output = Command::new("setpriv")
         .args(["--inh-caps=-all", "--bounding-set=-all", program])
-        .args(SHORT.split_whitespace())
+        .args(LIVE.split_whitespace())
         .output();
     refused(&output.unwrap(), "sysctl kernel.perf_event_paranoid=1");
 }

@@ -17,11 +17,10 @@ pub(crate) struct Flight {
 }
 
 impl Flight {
-    /// Parses whole records. In TLS 1.2, every record after a `ChangeCipherSpec` is encrypted. If
-    /// `keyed` is set, the `ChangeCipherSpec` came earlier, and all records are encrypted. In TLS
-    /// 1.3 the content type tells whether a record is encrypted.
-    pub(crate) fn read(mut bytes: &[u8], tls13: bool, mut keyed: bool) -> Option<Self> {
-        let mut flight = Self::default();
+    /// Parses whole records. In TLS 1.2, every record after a `ChangeCipherSpec` is encrypted. In
+    /// TLS 1.3 the content type tells whether a record is encrypted.
+    pub(crate) fn read(mut bytes: &[u8], tls13: bool) -> Option<Self> {
+        let (mut flight, mut keyed) = (Self::default(), false);
         let mut messages = Vec::new();
         while !bytes.is_empty() {
             let (header, rest) = bytes.split_at_checked(HEADER)?;
@@ -67,16 +66,16 @@ mod tests {
         ]
         .concat();
         let expected = Flight { clear: vec![6, 6], encrypted: vec![40] };
-        assert_eq!(Flight::read(&bytes, false, false), Some(expected));
+        assert_eq!(Flight::read(&bytes, false), Some(expected));
         let data = [
             record(Content::CHANGE_CIPHER_SPEC, &[1]),
             record(Content::APPLICATION_DATA, &[0; 53]),
         ]
         .concat();
         let expected = Flight { clear: vec![], encrypted: vec![53] };
-        assert_eq!(Flight::read(&data, true, false), Some(expected));
+        assert_eq!(Flight::read(&data, true), Some(expected));
         for cut in 1..bytes.len() {
-            let flight = Flight::read(&bytes[..cut], false, false);
+            let flight = Flight::read(&bytes[..cut], false);
             assert!(flight.is_none_or(|flight| flight.encrypted.is_empty()), "cut at {cut}");
         }
     }

@@ -1,4 +1,4 @@
-//! `tollgate bench profile`: the CPU time of servers under load, by part.
+//! Samples of servers under load: their CPU time by part.
 //!
 //! `perf` samples a server in each of its runs. The load generator reads the server's CPU time at
 //! the start and at the end of the measured period. Only the samples of this period are used.
@@ -14,20 +14,14 @@ use tollgate_load::{Naming, Outcome, Plan, Server};
 use tollgate_profile::{Event, Part, Profile, Recording, Threads, parts as all_parts};
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Estimate, Record, Timestamp};
-use tollgate_report::profile as table;
-use tollgate_report::text::wrapped;
 use tollgate_session::measured_total;
 
-use super::plan::{client_cores, server_cores};
-use super::scenario::Scenario;
 use crate::cells::{distinct, float};
 use crate::error::CliError;
 use crate::folder::Folder;
-use crate::interrupt;
-use crate::options::{Bench as Options, Mode, Sampling};
-use crate::progress::Progress;
-use crate::run::Run;
-use crate::verbs::session::parts;
+use crate::options::{Bench as Options, Mode};
+use crate::verbs::bench::plan::{client_cores, server_cores};
+use crate::verbs::bench::scenario::Scenario;
 
 /// The lowest rate of samples, per second of CPU time. Each run uses a different rate. If all runs
 /// have the same rate and all sessions are equally long, samples can fall on the same part of every
@@ -149,21 +143,19 @@ impl Profiler {
     ) -> Result<(), CliError> {
         let mut runs = self.runs.borrow_mut();
         if let Some(wrong) = runs.wrong.take() {
-            return Err(CliError::about("bench profile")(wrong));
+            return Err(CliError::about("explain")(wrong));
         }
         if scenario.records.is_empty() {
             return Ok(());
         }
         if scenario.records.iter().all(|record| record.machine.core_clock_hz.is_none()) {
-            bail!(
-                "bench profile: the core clock of this machine is unknown: samples give no cycles"
-            );
+            bail!("explain: the core clock of this machine is unknown: samples give no cycles");
         }
         let (mut found, mut notes) = (Vec::new(), Vec::new());
         for (rounds, naming) in scenario.rounds.outcomes.iter().zip(names) {
             let rounds: Option<Vec<_>> =
                 rounds.iter().map(|outcome| Some((outcome, runs.profile(outcome)?))).collect();
-            let none = || error!("bench profile: a run has no samples: run again");
+            let none = || error!("explain: a run has no samples: run again");
             let rounds = rounds.ok_or_else(none)?;
             let label = format!("{}, {}", scenario.label, naming.by);
             check(&rounds, self.event, &scenario.records).map_err(CliError::about(&label))?;
@@ -347,41 +339,6 @@ fn unknown(label: &str, profile: &Profile) -> Option<String> {
     let share = 100.0 * profile.unknown_share();
     let list = shown.join(", ");
     (!shown.is_empty()).then(|| format!("{label}: no rule knows {share:.1} %: {list}"))
-}
-
-/// Measures the parts alone, and adds the predictions to the scenarios to which the parts belong.
-pub(super) fn predict(
-    options: &Options,
-    sampling: &Sampling,
-    run: &mut Run,
-    scenarios: &mut [Scenario],
-) -> Result<(), CliError> {
-    let is_asked = sampling.predict_seconds > 0.0 && !scenarios.is_empty() && !interrupt::asked();
-    // half of the time for the parts, and half for the calls of the server
-    let seconds = sampling.predict_seconds / 2.0;
-    let request = parts::request(options, seconds).filter(|_| is_asked);
-    let Some(request) = request else { return Ok(()) };
-    let _progress = Progress::new("session");
-    let server = options.kind().stock().map(|product| product.to_string());
-    let predicted = parts::collect_with_calls(server.as_deref(), &request, run)?;
-    for scenario in scenarios {
-        let service = |record: &Record| record.subject.topic().service().cloned();
-        let own = scenario.records.first().and_then(service);
-        let fits = |record: &&Record| own.is_some() && service(record) == own;
-        let found: Vec<Record> = predicted.iter().filter(fits).cloned().collect();
-        scenario.records.extend(found);
-    }
-    Ok(())
-}
-
-pub(super) fn text(scenarios: &[Scenario]) -> String {
-    let records: Vec<Record> =
-        scenarios.iter().flat_map(|scenario| scenario.records.iter().cloned()).collect();
-    if records.is_empty() {
-        return String::new();
-    }
-    let notes = scenarios.iter().flat_map(|scenario| &scenario.notes);
-    format!("\n{}", table::table(&records)) + &notes.map(|note| wrapped(note)).collect::<String>()
 }
 
 #[cfg(test)]

@@ -1,0 +1,111 @@
+//! `tollgate explain`: the cost of a TLS session to a server by part, predicted and in a live server.
+
+mod options;
+pub(crate) mod parts;
+pub(in crate::verbs) mod profile;
+
+use std::process::ExitCode;
+
+use tollgate_load::{Mechanism, Plan, Verdict};
+use tollgate_report::text::wrapped;
+use tollgate_report::{heading, profile as profile_table, session as session_table};
+use tollgate_session::{Handshake, SessionPlan};
+
+use crate::error::CliError;
+use crate::interrupt;
+use crate::options::values::defaults;
+use crate::options::{Bench, EngineKind, Mode, Sampling, ServerKind};
+use crate::progress::Progress;
+use crate::run::Run;
+use crate::verbs::bench;
+use crate::verbs::bench::scenario::Scenario;
+
+pub(crate) use options::{Explain, key};
+
+/// The rounds of each sampled server.
+const ROUNDS: u32 = 4;
+
+pub(crate) fn run(options: &Explain) -> Result<ExitCode, CliError> {
+    let plan = options.plan()?;
+    let loads = if options.is_live() { loads(options, &plan)? } else { Vec::new() };
+    let mut run = Run::measuring(options.written.json.as_deref())?;
+    let mut scenarios = Vec::new();
+    for load in &loads {
+        let _progress = Progress::new("server");
+        scenarios.extend(bench::profiled(load, &mut run)?);
+    }
+    let is_valid = scenarios.iter().all(|scenario| scenario.verdict() != Verdict::Invalid);
+    let mut records: Vec<_> =
+        scenarios.iter().flat_map(|scenario| scenario.records.iter().cloned()).collect();
+    // the calls of a server at a URL are not known
+    let is_known = options.target.is_none() && options.server != Some(ServerKind::Rustls);
+    if is_known && is_valid && !interrupt::asked() {
+        let progress = Progress::new("session");
+        let product = options.server.and_then(ServerKind::stock);
+        let server = product.map(|product| product.to_string());
+        records.extend(parts::collect(server.as_deref(), &plan, &mut run)?);
+        drop(progress);
+    }
+    let mut text = heading::lines(&records) + "\n";
+    if options.is_live() {
+        text.extend(scenarios.iter().map(Scenario::verdict_text));
+        text += "\n";
+        if is_valid {
+            text += &profile_table::table(&records);
+            let notes = scenarios.iter().flat_map(|scenario| &scenario.notes);
+            text.extend(notes.map(|note| wrapped(note)));
+        }
+    } else {
+        text += &session_table::table(&records);
+    }
+    let code = run.end(&text)?;
+    Ok(if is_valid { code } else { ExitCode::FAILURE })
+}
+
+/// The loads whose servers are sampled: one for each size and handshake.
+fn loads(options: &Explain, plan: &SessionPlan) -> Result<Vec<Bench>, CliError> {
+    let mut loads: Vec<((u64, Handshake), Bench)> = Vec::new();
+    for session in &plan.sessions {
+        let of = (session.bytes, session.handshake);
+        if loads.iter().any(|(known, _)| *known == of) {
+            continue;
+        }
+        let by_session_id =
+            (session.handshake == Handshake::SessionId).then_some(Mechanism::SessionId);
+        let mut load = Bench {
+            mode: Mode::Profile(Sampling { flame_graphs: options.flame_graphs.clone() }),
+            target: options.target.clone(),
+            server: vec![options.server.unwrap_or(ServerKind::Openssl)],
+            engine: engines(plan),
+            protocol: options.protocol.clone(),
+            suites: options.suites.clone(),
+            group: options.group.clone(),
+            bytes: session.bytes,
+            resumed_share: f64::from(u8::from(session.handshake.is_resumed())),
+            resume_by: by_session_id,
+            seconds: (options.seconds / 10.0).max(SECONDS_MIN),
+            rounds: ROUNDS,
+            ..defaults()
+        };
+        load.key = distinct_keys(plan);
+        load.load.connections = options.connections;
+        load.given.pid.clone_from(&options.pid);
+        load.given.log.clone_from(&options.log);
+        loads.push((of, load.checked()?));
+    }
+    Ok(loads.into_iter().map(|(_, load)| load).collect())
+}
+
+/// The shortest run that can be judged.
+#[allow(clippy::cast_precision_loss, reason = "200")]
+const SECONDS_MIN: f64 = Plan::SUSTAIN_MS_MIN as f64 / 1000.0;
+
+/// All engines, unless a key of the plan is for OpenSSL only.
+fn engines(plan: &SessionPlan) -> Vec<EngineKind> {
+    let is_both = |session: &tollgate_session::Session| options::engines(session.key).len() > 1;
+    if plan.sessions.iter().all(is_both) { Vec::new() } else { vec![EngineKind::Openssl] }
+}
+
+fn distinct_keys(plan: &SessionPlan) -> Vec<tollgate_server::KeyKind> {
+    crate::cells::distinct(plan.sessions.iter().map(|session| session.key))
+}
