@@ -26,12 +26,12 @@
 //!   spilled registers, and takes arrays on the stack for secret.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::process::ExitCode;
 
+use crate::Result;
 use crate::kernels::{self, Row, TABLE};
 use crate::machine_code::instruction::{self, Gpr};
 use crate::machine_code::{Function, Program};
-use crate::workspace::Workspace;
+use crate::workspace::{Workspace, target_folder};
 use flow::Seen;
 
 mod counts;
@@ -159,30 +159,23 @@ fn figure(function: &Function, saw: &Seen, why: &str) -> String {
     )
 }
 
-/// Audits a binary; without an argument, the release build. Prints a line for each kernel, then the
-/// findings. Exit code 0: no findings; 1: findings; 2: the binary cannot be read.
-pub(crate) fn run(binary: Option<&str>) -> ExitCode {
-    let (program, workspace) = match (Program::read(binary, &kernels::PREFIXES), Workspace::read())
-    {
-        (Ok(program), Ok(workspace)) => (program, workspace),
-        (Err(error), _) | (_, Err(error)) => {
-            eprintln!("xtask: {error}");
-            return ExitCode::from(2);
-        }
-    };
+/// Audits a binary; without an argument, the release build of `./x provider`. Prints a line for each
+/// kernel, then the findings. Returns whether there are none.
+pub(crate) fn run(binary: Option<&str>) -> Result<bool> {
+    let program = Program::read(binary, &kernels::PREFIXES)?;
     let mut findings = kernels::unmatched(TABLE, &program.functions);
     let (secrets, figures) = check(&program, TABLE);
     findings.extend(secrets);
     findings.extend(counts::check(&program, TABLE));
-    findings.extend(counts::of_whole_kernels(&workspace));
+    findings.extend(counts::of_whole_kernels(&Workspace::read()?));
     if binary.is_none() {
-        findings.extend(requests::of_releases());
+        findings.extend(requests::of_releases(&target_folder()?));
     }
     for line in figures.iter().chain(&findings) {
         println!("{line}");
     }
     println!("audit: {} functions, {} findings", program.functions.len(), findings.len());
-    if findings.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    Ok(findings.is_empty())
 }
 
 #[cfg(test)]

@@ -5,15 +5,11 @@
 //! crate's page from its documentation. `--check` and `tidy` compare the files with freshly
 //! generated ones.
 
-use std::fs;
-use std::path::Path;
-use std::process::ExitCode;
-
 use tollgate_record::{Record, jsonl};
 use tollgate_report::{chart, markdown};
 
-use crate::finding::Finding;
-use crate::workspace::{File, Workspace};
+use crate::tidy::Finding;
+use crate::workspace::{File, Workspace, shell};
 
 const PAGE: &str = "README.md";
 const PICTURE: &str = "docs/speed.svg";
@@ -26,7 +22,6 @@ const INTEL: &str = "records/speed-intel.jsonl";
 const CRATE: &str = "engine/rsa/src/lib.rs";
 /// The end of each crate's page.
 const LICENSE: &str = "\n## License\n\nMIT or Apache-2.0, at your option.\n";
-const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
 /// A generated file.
 struct Generated {
@@ -34,27 +29,13 @@ struct Generated {
     text: String,
 }
 
-/// Writes the generated files. Exit code 0: done; 1: a source has an error; 2: a file cannot be
-/// read or written.
-pub(crate) fn write() -> ExitCode {
-    let made = match Workspace::read().map(|workspace| make(&workspace)) {
-        Ok(Ok(made)) => made,
-        Ok(Err(finding)) => {
-            println!("{finding}");
-            return ExitCode::FAILURE;
-        }
-        Err(error) => {
-            eprintln!("xtask: {error}");
-            return ExitCode::from(2);
-        }
-    };
-    for Generated { path, text } in made {
-        if let Err(error) = fs::write(Path::new(ROOT).join(&path), text) {
-            eprintln!("xtask: {path}: {error}");
-            return ExitCode::from(2);
-        }
+/// Writes the generated files.
+pub(crate) fn write() -> crate::Result<bool> {
+    let sh = shell()?;
+    for Generated { path, text } in make(&Workspace::read()?).map_err(|found| found.to_string())? {
+        sh.write_file(path, text)?;
     }
-    ExitCode::SUCCESS
+    Ok(true)
 }
 
 /// Returns a finding for each generated file that is out of date.

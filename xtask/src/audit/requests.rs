@@ -3,8 +3,6 @@
 use std::fs;
 use std::path::Path;
 
-use crate::workspace::target_folder;
-
 /// The instructions before each request: `rol rdi` by 3, 13, 61 and 51, and `xchg rbx, rbx`.
 const REQUEST: [u8; 19] = [
     0x48, 0xc1, 0xc7, 3, 0x48, 0xc1, 0xc7, 13, 0x48, 0xc1, 0xc7, 61, 0x48, 0xc1, 0xc7, 51, 0x48,
@@ -15,11 +13,8 @@ const REQUEST: [u8; 19] = [
 const RELEASES: [&str; 2] = ["release/tollgate", "release/libtollgate_provider.so"];
 
 /// Returns a finding for each release that contains a request or cannot be read.
-pub(super) fn of_releases() -> Vec<String> {
-    match target_folder() {
-        Ok(target) => RELEASES.iter().filter_map(|it| finding(&target.join(it))).collect(),
-        Err(why) => vec![why],
-    }
+pub(super) fn of_releases(target: &Path) -> Vec<String> {
+    RELEASES.iter().filter_map(|path| finding(&target.join(path))).collect()
 }
 
 fn finding(path: &Path) -> Option<String> {
