@@ -2,7 +2,7 @@
 //! `tollgate-c`. `tidy` compares the file with a freshly generated one.
 
 use crate::Result;
-use crate::tidy::Finding;
+use crate::finding::Finding;
 use crate::workspace::{Workspace, root, shell};
 
 const HEADER: &str = "engine/c/include/tollgate.h";

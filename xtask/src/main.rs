@@ -11,6 +11,7 @@ mod api;
 mod audit;
 mod deb;
 mod debian;
+mod finding;
 mod gpu;
 mod header;
 mod kernels;

@@ -8,7 +8,7 @@
 use tollgate_record::{Record, jsonl};
 use tollgate_report::{chart, markdown};
 
-use crate::tidy::Finding;
+use crate::finding::Finding;
 use crate::workspace::{File, Workspace, shell};
 
 const PAGE: &str = "README.md";

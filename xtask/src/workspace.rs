@@ -175,7 +175,7 @@ pub(crate) mod fake {
     //! Parts of workspaces that do not exist, for the tests of the checks.
 
     use super::{Crate, Dependency, File, Workspace};
-    use crate::tidy::Finding;
+    use crate::finding::Finding;
 
     /// Returns a crate that every check accepts: folder `crates/NAME`, layer 1, no unsafe, a
     /// library.

@@ -65,7 +65,7 @@ pub(super) fn step<'a>(
     }
     println!("   {seconds} s");
     let shown = show.summary(&output).inspect_err(|_| print!("{output}"));
-    println!("{}", shown.map_err(|error| format!("{title}: {error}"))?);
+    shown.map_err(|error| format!("{title}: {error}"))?.lines().for_each(|line| println!("{line}"));
     Ok(())
 }
 
