@@ -127,23 +127,9 @@ pub(crate) fn loader(sh: &Shell, root: &Path) -> Result<(PathBuf, PathBuf)> {
 }
 
 /// Programs of Debian 13 and their libraries.
-const PACKAGES_OF_13: [&str; 15] = [
-    "openssl",
-    "nginx",
-    "haproxy",
-    "libssl3t64",
-    "libc6",
-    "zlib1g",
-    "libzstd1",
-    "libgcc-s1",
-    "libstdc++6",
-    "libcrypt1",
-    "libpcre2-8-0",
-    "liblua5.4-0",
-    "libjemalloc2",
-    "libopentracing1",
-    "libopentracing-c-wrapper0t64",
-];
+const PACKAGES_OF_13: &str = "openssl nginx haproxy libssl3t64 libc6 zlib1g libzstd1 libgcc-s1 \
+    libstdc++6 libcrypt1 libpcre2-8-0 liblua5.4-0 libjemalloc2 libopentracing1 \
+    libopentracing-c-wrapper0t64";
 
 /// Unpacks openssl, nginx and haproxy of Debian 13 and, in `evp_test`, recipes of OpenSSL's own
 /// tests; they are missing if the archive lacks the sources of this release.
@@ -154,7 +140,7 @@ pub(crate) fn fetch_13(sh: &Shell, folder: &Path) -> Result<()> {
     let partial = folder.with_extension("partial");
     let architecture = cmd!(sh, "dpkg --print-architecture").read()?;
     let apt = Apt::new(sh, &partial, &["trixie"], &architecture)?;
-    apt.unpack(&PACKAGES_OF_13)?;
+    apt.unpack(&PACKAGES_OF_13.split(' ').collect::<Vec<_>>())?;
     if let Ok(archive) = apt.source("openssl") {
         let recipes = sh.create_dir(partial.join("evp_test"))?;
         let files = "*/30-test_evp_data/evppkey_rsa*";

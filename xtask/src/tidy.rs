@@ -4,7 +4,6 @@ pub(crate) use crate::finding::Finding;
 use crate::workspace::Workspace;
 use crate::{Result, header, readme};
 
-mod book;
 mod circles;
 mod files;
 mod layers;
@@ -16,8 +15,7 @@ mod unsafety;
 pub(crate) type Check = fn(&Workspace) -> Vec<Finding>;
 
 /// All checks of `tidy`.
-pub(crate) const CHECKS: [Check; 9] = [
-    book::check,
+pub(crate) const CHECKS: [Check; 8] = [
     circles::check,
     files::check,
     header::check,

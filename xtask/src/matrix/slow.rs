@@ -12,15 +12,15 @@ use crate::{Result, debian};
 
 const ARM: &str = "aarch64-unknown-linux-gnu";
 
-/// A program that uses the engine from outside: the example of this page.
-const PAGE: &str = "engine/rsa/README.md";
-const PROGRAM: &str =
-    "[package]\nname = \"program\"\nedition = \"2024\"\n[dependencies]\ntollgate-rsa = \"*\"\n";
-
 impl Matrix {
     pub(super) fn run_slow(&self) -> Result<()> {
         let (sh, xtask) = (&self.sh, &self.xtask);
-        self.test_packages()?;
+        // cargo builds each crate from its package, outside this tree.
+        let engine = self.crates.iter().filter(|krate| krate.folder.starts_with("engine/"));
+        let crates = engine.map(|krate| format!("--package={}", krate.name));
+        let folder = self.target.join("packages");
+        let pack = cmd!(sh, "cargo package --allow-dirty --target-dir {folder}").args(crates);
+        step("the engine's crates as packages", Nothing, [pack])?;
         let features = ["", "keygen", "legacy-hashes", "pem", "signature"];
         let features = features.map(|feature| {
             cmd!(sh, "cargo check -p tollgate-rsa --no-default-features --features {feature}")
@@ -51,50 +51,6 @@ impl Matrix {
         let timing =
             self.tests("tollgate-curves tollgate-rsa", &words).env("RUST_TEST_THREADS", "1");
         step("time of secrets, a statistical test", Lines(&["|t|", "skipped"]), [timing])
-    }
-
-    /// Packs the crates of the engine, unpacks them outside this tree, and builds there what their
-    /// users do: the examples of their documentation, and a program that depends on them.
-    fn test_packages(&self) -> Result<()> {
-        let (sh, folder) = (&self.sh, self.sh.create_temp_dir()?);
-        let (folder, target) = (folder.path(), folder.path().join("target"));
-        let engine = self.crates.iter().filter(|krate| krate.folder.starts_with("engine/"));
-        let crates: Vec<_> = engine.map(|krate| format!("--package={}", krate.name)).collect();
-        let pack = cmd!(sh, "cargo package --no-verify --allow-dirty --target-dir {target}");
-        step("the engine's crates as packages", Nothing, [pack.args(crates)])?;
-        let mut manifest = "[workspace]\nresolver = \"3\"\nmembers = [\"*-0*\", \"program\"]\n\
-                            [patch.crates-io]\n"
-            .to_owned();
-        for file in sh.read_dir(target.join("package"))? {
-            let Some(path) = file.to_str().and_then(|file| file.strip_suffix(".crate")) else {
-                continue;
-            };
-            cmd!(sh, "tar xzf {file} -C {folder}").quiet().run()?;
-            let crate_folder = path.rsplit('/').next().unwrap_or_default();
-            let name = crate_folder.rsplit_once('-').map_or(crate_folder, |(name, _)| name);
-            manifest += &format!("{name} = {{ path = \"{crate_folder}\" }}\n");
-        }
-        sh.write_file(folder.join("Cargo.toml"), manifest)?;
-        sh.write_file(folder.join("program/Cargo.toml"), PROGRAM)?;
-        let page = sh.read_file(PAGE)?;
-        let example = page.split("```rust\n").nth(1).and_then(|rest| rest.split("```").next());
-        let example = example.ok_or_else(|| format!("{PAGE} has no example"))?;
-        let main = format!("fn main() -> Result<(), tollgate_rsa::Error> {{\n{example}Ok(()) }}\n");
-        sh.write_file(folder.join("program/src/main.rs"), main)?;
-        sh.copy_file("Cargo.lock", folder.join("Cargo.lock"))?;
-        let manifest = folder.join("Cargo.toml");
-        let inside = |command| {
-            let target = self.target.join("packages");
-            cmd!(sh, "cargo {command} --manifest-path {manifest} --target-dir {target}")
-        };
-        let tested = ["rsa", "queue", "curves", "mont", "cpu"];
-        let tested = tested.map(|name| format!("--package=tollgate-{name}"));
-        let commands = [
-            inside("run").arg("--package=program"),
-            inside("test").arg("--doc").args(tested),
-            inside("check").arg("--workspace"),
-        ];
-        step("the packages outside this tree", Nothing, commands)
     }
 
     /// Builds the Debian packages, and installs them in this and later releases of Debian. A system
