@@ -53,8 +53,8 @@ pub(crate) fn build() -> Result<bool> {
     Ok(true)
 }
 
-/// Builds in this folder. The compiler gets the options from a wrapper, because cargo would make the
-/// names of symbols and files from options that it knows.
+/// Builds in this folder. The compiler gets the options from a wrapper, because cargo would make
+/// the names of symbols and files from options that it knows.
 fn build_reproducibly(sh: &Shell, folder: &Path) -> Result<()> {
     let sysroot = cmd!(sh, "rustc --print sysroot").read()?;
     let version = cmd!(sh, "rustc -vV").read()?;

@@ -159,7 +159,8 @@ pub(crate) fn fetch_13(sh: &Shell, folder: &Path) -> Result<()> {
         let binary = root.join("usr").join(program);
         let script = folder.join(program.split('/').next_back().unwrap_or(program));
         let text = format!(
-            "#!/bin/sh\nexec \"{loader}\" --argv0 \"$0\" --library-path \"{library}\" \"{}\" \"$@\"\n",
+            "#!/bin/sh\nexec \"{loader}\" --argv0 \"$0\" --library-path \"{library}\" \"{}\" \
+             \"$@\"\n",
             binary.display()
         );
         sh.write_file(&script, text)?;

@@ -1,6 +1,6 @@
-//! `cargo xtask gpu`: compiles the device code of `tollgate-cuda` with NVIDIA's compiler, whose Python
-//! packages it installs in `target/cuda`, and writes `engine/cuda/prebuilt`. The tests of the crate
-//! compare that folder with the source.
+//! `cargo xtask gpu`: compiles the device code of `tollgate-cuda` with NVIDIA's compiler, whose
+//! Python packages it installs in `target/cuda`, and writes `engine/cuda/prebuilt`. The tests of
+//! the crate compare that folder with the source.
 
 use std::path::{Path, PathBuf};
 

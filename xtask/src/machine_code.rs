@@ -41,8 +41,8 @@ enum Slot {
 const BINARY: &str = "release/tollgate";
 
 impl Program {
-    /// Reads the functions whose names begin with one of `prefixes` from a binary; without a binary, from
-    /// the release build.
+    /// Reads the functions whose names begin with one of `prefixes` from a binary; without a
+    /// binary, from the release build.
     pub(crate) fn read(binary: Option<&str>, prefixes: &[&str]) -> Result<Self> {
         let binary =
             binary.map_or(target_folder()?.join(BINARY), |binary| Path::new(binary).into());
@@ -155,8 +155,8 @@ impl Function {
     }
 }
 
-/// Returns whether a function is a part of a function whose name begins with one of `prefixes`. A part is a
-/// closure of that function, or a library function instantiated for such a closure.
+/// Returns whether a function is a part of a function whose name begins with one of `prefixes`. A
+/// part is a closure of that function, or a library function instantiated for such a closure.
 fn is_part(name: &str, prefixes: &[&str]) -> bool {
     name.contains("::{closure#")
         && prefixes.iter().any(|prefix| name.contains(prefix))

@@ -58,8 +58,8 @@ pub(crate) fn runner(program: &str, words: &[&str]) -> Result<bool> {
     Err(format!("{first}: {}", Command::new(first).args(line).args(words).exec()).into())
 }
 
-/// Checks format and rules, then lints and unit tests of the crates that the changes since the branch
-/// point of `main` affect.
+/// Checks format and rules, then lints and unit tests of the crates that the changes since the
+/// branch point of `main` affect.
 pub(crate) fn quick() -> Result<bool> {
     let matrix = Matrix::new()?;
     let (sh, xtask) = (&matrix.sh, &matrix.xtask);
@@ -108,8 +108,8 @@ pub(crate) fn run(extent: Extent) -> Result<bool> {
     }
     let examples = cmd!(sh, "cargo test --workspace --doc");
     step("examples in the documents", Totals, [examples])?;
-    // Test builds are not what users run: memcheck watches the release build too. tollgate-rustls has
-    // no such test; it is named so that AWS-LC is not built again, with other features.
+    // Test builds are not what users run: memcheck watches the release build too. tollgate-rustls
+    // has no such test; it is named so that AWS-LC is not built again, with other features.
     let memcheck = cmd!(
         sh,
         "cargo memcheck --package tollgate-curves --package tollgate-mont --package tollgate-rsa
@@ -236,8 +236,8 @@ impl Matrix {
     }
 }
 
-/// Returns the crates whose files differ from the branch point of `main`, committed or not, or `all`
-/// if a file belongs to every crate.
+/// Returns the crates whose files differ from the branch point of `main`, committed or not, or
+/// `all` if a file belongs to every crate.
 fn changed(sh: &Shell, workspace: &Workspace) -> Result<Vec<String>> {
     let base = cmd!(sh, "git merge-base HEAD main").ignore_stderr().read();
     let base = base.unwrap_or_else(|_| "HEAD".to_owned());

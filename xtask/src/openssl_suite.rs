@@ -1,10 +1,10 @@
 //! `cargo xtask test openssl`: OpenSSL's own tests, run without and with the provider.
 //!
-//! The sources of OpenSSL 3.5 come from Debian's archive, and are built in `target/openssl-suite`. Each
-//! recipe runs three times: alone; with the provider in all configurations that activate `default`; and
-//! with the provider in every library context that loads `default`. Both times the provider is
-//! preferred. The results of all tests must be those of OpenSSL alone, in any order, but for those of
-//! [`EXPLAINED`]. The output of each recipe is kept in a folder of the mode.
+//! The sources of OpenSSL 3.5 come from Debian's archive, and are built in `target/openssl-suite`.
+//! Each recipe runs three times: alone; with the provider in all configurations that activate
+//! `default`; and with the provider in every library context that loads `default`. Both times the
+//! provider is preferred. The results of all tests must be those of OpenSSL alone, in any order,
+//! but for those of [`EXPLAINED`]. The output of each recipe is kept in a folder of the mode.
 //!
 //! The programs that contain libcrypto export its functions, because the provider looks them up.
 
@@ -28,8 +28,8 @@ mod sources;
 /// The variable that loads the provider into every library context: see [`sources`].
 const EVERYWHERE: &str = "TOLLGATE_EVERYWHERE";
 
-/// Tests whose results differ, and the reason: the recipe, the beginnings of their descriptions, and
-/// those of the tests that contain them.
+/// Tests whose results differ, and the reason: the recipe, the beginnings of their descriptions,
+/// and those of the tests that contain them.
 const EXPLAINED: &[(&str, &[&str], &str)] = &[
     (
         "test_certtypeext",
@@ -79,7 +79,8 @@ const EXPLAINED: &[(&str, &[&str], &str)] = &[
     ),
 ];
 
-/// How many differences of a recipe are printed. If a program ends early, all its tests are missing.
+/// How many differences of a recipe are printed. If a program ends early, all its tests are
+/// missing.
 const LINES_MAX: usize = 6;
 
 /// How a recipe runs.
@@ -150,8 +151,8 @@ fn version(sh: &Shell, source: &Path) -> Result<String> {
     Ok(format!("OpenSSL {}.{}.{}", value("MAJOR="), value("MINOR="), value("PATCH=")))
 }
 
-/// Runs recipes, two at a time, and returns the results of their tests. The output of each is kept in
-/// a folder of the mode.
+/// Runs recipes, two at a time, and returns the results of their tests. The output of each is kept
+/// in a folder of the mode.
 fn run_all(
     source: &Path,
     folder: &Path,

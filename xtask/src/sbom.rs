@@ -57,8 +57,8 @@ fn cargo_tree(sh: &Shell, edges: &str) -> Result<String> {
     Ok(tree.args(["--format=|{p}", "--edges", edges]).args(crates).read()?)
 }
 
-/// Parses lines such as `2|der v0.8.0`: the depth and the crate. A crate that was listed before ends
-/// with `(*)`, and its dependencies are not listed again.
+/// Parses lines such as `2|der v0.8.0`: the depth and the crate. A crate that was listed before
+/// ends with `(*)`, and its dependencies are not listed again.
 fn parse(text: &str) -> Result<Tree> {
     let mut tree = Tree::new();
     let mut above: Vec<Id> = Vec::new();

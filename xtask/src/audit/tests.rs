@@ -118,7 +118,8 @@ fn one_use_of_a_secret_is_one_finding() {
         ("vptest ymm0,ymm1; je     10ff <good>", "1001", branch),
         // public the first time, secret the second
         (
-            "xor eax,eax; cmp rax,rsi; je 10ff <good>; mov rax,QWORD PTR [rdi]; jmp 1001 <good+0x1>",
+            "xor eax,eax; cmp rax,rsi; je 10ff <good>; mov rax,QWORD PTR [rdi]; jmp 1001 \
+             <good+0x1>",
             "1002",
             branch,
         ),

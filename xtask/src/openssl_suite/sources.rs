@@ -1,5 +1,5 @@
-//! OpenSSL's sources: fetched from Debian's archive, changed, and built; and the configurations of its
-//! tests.
+//! OpenSSL's sources: fetched from Debian's archive, changed, and built; and the configurations of
+//! its tests.
 //!
 //! The change is for one way to run the tests: if the variable [`EVERYWHERE`] is set, each library
 //! context that loads the provider `default` also loads this provider and prefers it.
@@ -59,7 +59,8 @@ fn load_everywhere(sh: &Shell, source: &Path) -> Result<()> {
          EVP_set_default_properties(libctx, \"?tollgate.operations=yes\");\n}}\n\n\
          OSSL_PROVIDER *OSSL_PROVIDER_try_load_ex("
     );
-    let at_load = "    if (strcmp(name, \"default\") == 0)\n        tollgate_load(libctx);\n    return actual;\n";
+    let at_load = "    if (strcmp(name, \"default\") == 0)\n        tollgate_load(libctx);\n    \
+     return actual;\n";
     replace(
         sh,
         &source.join("crypto/provider.c"),
@@ -93,8 +94,8 @@ fn replace(sh: &Shell, path: &Path, changes: &[(&str, &str)]) -> Result<()> {
     Ok(sh.write_file(path, text)?)
 }
 
-/// Returns the configurations of tests that activate the provider `default` and have no FIPS module,
-/// with their texts.
+/// Returns the configurations of tests that activate the provider `default` and have no FIPS
+/// module, with their texts.
 pub(super) fn configurations(sh: &Shell, source: &Path) -> Result<Vec<(PathBuf, String)>> {
     let mut found = Vec::new();
     for path in sh.read_dir(source.join("test"))? {

@@ -30,8 +30,8 @@ pub(super) fn check(workspace: &Workspace) -> Vec<Finding> {
     findings
 }
 
-/// Returns findings about the book (`./x book`): it has each page of `docs`, and its pages link to no
-/// page that it lacks.
+/// Returns findings about the book (`./x book`): it has each page of `docs`, and its pages link to
+/// no page that it lacks.
 fn book(workspace: &Workspace) -> Vec<Finding> {
     let Some(contents) = workspace.file(CONTENTS) else { return Vec::new() };
     let listed: BTreeSet<&str> = contents.text.lines().flat_map(links).collect();
