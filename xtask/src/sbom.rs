@@ -119,7 +119,8 @@ fn section(all: &Tree, root: &Id, run_time: &BTreeSet<Id>) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use super::{closure, parse};
+    use super::{closure, parse, write};
+    use crate::workspace::shell;
 
     const TREE: &str = "0|a v0.1.0 (/a)\n1|b v1.0.0\n2|c v2.0.0\n1|b v1.0.0 (*)\n\
         1|d v1.0.0 (proc-macro)\n2|d v1.0.0 (*)\n\n0|e v0.1.0 (/e)\n1|c v2.0.0\n";
@@ -138,5 +139,15 @@ mod tests {
         for line in ["[build-dependencies]", "1|a v1.0.0", "x|a v1.0.0"] {
             assert!(parse(line).is_err(), "{line}");
         }
+    }
+    #[test]
+    fn a_package_lists_crates_and_licences() {
+        let sh = shell().expect("the project's folder");
+        let folder = sh.create_temp_dir().expect("a folder");
+        write(&sh, folder.path()).expect("cargo tree runs");
+        let page = sh.read_file(folder.path().join("tollgate-provider.txt")).expect("a page");
+        assert!(page.contains("\nMIT OR Apache-2.0: tollgate-rsa v"), "{page}");
+        let section = sh.read_binary_file(folder.path().join("tollgate-provider.dep-v0"));
+        assert!(section.is_ok_and(|bytes| bytes.len() > 1000));
     }
 }
