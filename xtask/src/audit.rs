@@ -12,8 +12,8 @@
 //! * Every callee is a kernel, a closure, a function that copies memory, or a panic. A closure that
 //!   was not inlined is followed at its call.
 //! * The multiplications agree with the model: see [`counts`].
-//! * Neither the program nor the provider contains valgrind's client requests, with which tests
-//!   mark secrets: see [`requests`].
+//! * Neither the program nor the provider contains valgrind's client requests, with which tests mark
+//!   secrets: see [`requests`].
 //!
 //! The audit does not show:
 //!
@@ -160,8 +160,8 @@ fn figure(function: &Function, saw: &Seen, why: &str) -> String {
     )
 }
 
-/// The instructions before each client request of valgrind: `rol rdi` by 3, 13, 61 and 51, and
-/// `xchg rbx, rbx`. No release may contain one.
+/// The instructions before each client request of valgrind: `rol rdi` by 3, 13, 61 and 51, and `xchg
+/// rbx, rbx`. No release may contain one.
 const REQUEST: &[u8] =
     b"\x48\xc1\xc7\x03\x48\xc1\xc7\x0d\x48\xc1\xc7\x3d\x48\xc1\xc7\x33\x48\x87\xdb";
 
@@ -177,15 +177,15 @@ fn requests(target: &Path) -> Result<Vec<String>> {
     Ok(findings)
 }
 
-/// Audits a binary; without an argument, the release build of `./x provider`. Prints a line for
-/// each kernel, then the findings. Returns whether there are none.
+/// Audits a binary; without an argument, the release build of `./x provider`. Prints a line for each
+/// kernel, then the findings. Returns whether there are none.
 pub(crate) fn run(binary: Option<&str>) -> Result<bool> {
     let program = Program::read(binary, &kernels::PREFIXES)?;
     let mut findings = kernels::unmatched(TABLE, &program.functions);
     let (secrets, figures) = check(&program, TABLE);
     findings.extend(secrets);
     findings.extend(counts::check(&program, TABLE));
-    findings.extend(counts::headers::check(&Workspace::read()?));
+    findings.extend(counts::of_whole_kernels(&Workspace::read()?));
     if binary.is_none() {
         findings.extend(requests(&target_folder()?)?);
     }

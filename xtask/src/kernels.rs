@@ -85,6 +85,12 @@ impl Multiplies {
         Some(self)
     }
 
+    /// Returns the number of all multiplications.
+    pub(crate) fn total(self) -> u64 {
+        let [low, high, mulx, _, _, vpmuludq] = self.0;
+        low + high + mulx + vpmuludq
+    }
+
     /// Counts the multiplications among these instructions.
     pub(crate) fn of<'a>(code: impl Iterator<Item = &'a Instruction>) -> Self {
         let mut counts = Self::NONE;

@@ -1,15 +1,21 @@
-//! The number of multiplications in the machine code of the kernels: the instructions of a
-//! function, in each loop and outside its loops, are those that its row declares
-//! (`kernels/table.rs`).
+//! The number of multiplications in the machine code of the kernels.
+//!
+//! Three sources must agree:
+//!
+//! * the instructions of a function, in each loop and outside its loops;
+//! * the declaration in the function's row (`kernels/table.rs`);
+//! * the count for a call of a whole kernel in `tollgate_processor::issued`. The formula of this
+//!   count is also in the kernel's header.
 //!
 //! The audit cannot see how often a loop runs. The kernel computes that from the caller's sizes,
-//! and the formula for a whole kernel is in its header and in `tollgate_processor::issued`.
+//! and [`whole`] repeats the calculation.
 
-use crate::kernels::{self, Multiplies, Row, Work};
+use crate::kernels::{self, Multiplies, Row, TABLE, Work};
 use crate::machine_code::instruction::{Instruction, Operand};
 use crate::machine_code::{Function, Program};
+use crate::workspace::Workspace;
 
-pub(super) mod headers;
+mod whole;
 
 /// Returns a finding for each function whose multiplications differ from those of its row.
 pub(super) fn check(program: &Program, rows: &[Row]) -> Vec<String> {
@@ -24,6 +30,14 @@ pub(super) fn check(program: &Program, rows: &[Row]) -> Vec<String> {
             findings.push(format!("{}: {counted}; no row declares them", part.name));
         }
     }
+    findings
+}
+
+/// Returns a finding for each kernel whose tiles do not add up to the model's formula, or whose
+/// header does not state this formula.
+pub(super) fn of_whole_kernels(workspace: &Workspace) -> Vec<String> {
+    let mut findings = whole::differences(TABLE);
+    findings.extend(whole::headers(workspace));
     findings
 }
 
