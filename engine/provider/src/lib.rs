@@ -93,7 +93,7 @@
 //!
 //! # X25519
 //!
-//! If the processor has AVX-512 IFMA, or BMI2 and ADX, or with the setting `x25519 = on`, the provider
+//! If the processor has AVX-512 IFMA, or AVX2, BMI2, ADX and AES, or is an AArch64 with AES, the provider
 //! generates X25519 keys and derives secrets. The query `?tollgate.operations=yes` prefers it for keys of this
 //! type too; `provider=tollgate` requires it. The provider announces the TLS group x25519. OpenSSL's
 //! `default` provider reads and writes key files. The calling thread runs each operation at once. With
@@ -102,7 +102,7 @@
 //!
 //! # ECDSA
 //!
-//! If the processor has AVX-512 IFMA, or AVX2, BMI2 and ADX, or with the setting `ecdsa = on`, the provider
+//! If the processor has AVX2, BMI2 and ADX, or on an AArch64 with the setting `ecdsa = on`, the provider
 //! signs with ECDSA and private keys on P-256. It refuses to import all other EC keys, public keys among them:
 //! OpenSSL's `default` provider serves them, and makes, reads, writes and exchanges all EC keys. Nonces
 //! depend on the key, the digest and fresh random bytes. The calling thread runs each operation at

@@ -14,7 +14,7 @@
 
 use core::arch::x86_64::*;
 
-use crate::p256::residue::{Limbs, P, Prime, power_of_two};
+use crate::residue::{Limbs, P, Prime, power_of_two};
 use crate::vectors::{self, BITS, MASK, V, all, hi, joined, lo, vector};
 
 /// A carried number. The low 52 bits of each digit count; digit 4 has no others.

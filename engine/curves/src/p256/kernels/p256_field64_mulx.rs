@@ -29,7 +29,7 @@ use tollgate_cpu::{HaveAdxBmi2, HaveAvx2, proven};
 use super::p256_select_avx2::p256_select_avx2;
 use crate::mask::hidden;
 use crate::p256::point::Affine;
-use crate::p256::residue::{Element, P, Prime as _};
+use crate::residue::{Element, P, Prime as _};
 
 /// M, the highest limb of p.
 const TOP: u64 = P::M[3];
@@ -416,7 +416,7 @@ pub(super) fn selected(table: &[Affine], index: u64, proof: HaveAvx2) -> Affine 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::p256::residue::{Limbs, subtracted};
+    use crate::residue::{Limbs, subtracted};
 
     /// A number below p: random, or with words in which carries run.
     fn number(rng: &mut fastrand::Rng) -> Element {
