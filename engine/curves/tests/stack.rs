@@ -58,7 +58,7 @@ fn operations_leave_nothing_on_the_stack() {
     check("from_bytes", || drop(black_box(p256::SecretKey::from_bytes(&number))));
     for operation in operations::all() {
         let keys = Keys::new(vec![number; operation.keys].iter());
-        check("to_bytes", || drop(black_box(keys.p256[0].to_bytes())));
+        check("to_bytes", || _ = black_box(keys.p256[0].to_bytes()));
         check(&operation.name, || (operation.run)(&keys, &[0x7d; 32]));
     }
 }
@@ -71,7 +71,7 @@ fn no_secret_of_a_signature_is_on_the_stack() {
         for nonce in [Nonce::Deterministic, Nonce::Hedged(&[0x7d; 32])] {
             let signature = curve.sign(&key, &digest, nonce).unwrap();
             let secrets = secrets(&key, &digest, &signature);
-            let left = left_by(&|| drop(black_box(curve.sign(&key, &digest, nonce))));
+            let left = left_by(&|| _ = black_box(curve.sign(&key, &digest, nonce)));
             assert!(!has_one(&left, &secrets), "{curve:?}, {nonce:?}");
         }
     }
