@@ -19,6 +19,8 @@
 //!
 //! * that the processor takes the same time for all operands of an instruction;
 //! * that a pointer of the caller is not itself secret;
+//! * anything of the crate `graviola`, whose code computes on curves where no kernel of ours does:
+//!   memcheck and the timing test watch it;
 //! * that a declared struct contains no secret and is as long as the kernel reads: the type of the
 //!   argument shows this. But a declared struct that is never read is a finding, and so is a caller
 //!   that passes something else;
