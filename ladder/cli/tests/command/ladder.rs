@@ -1,4 +1,4 @@
-//! `tollgate ladder`, `report`, `model` and `session`: all rungs, including the verbs that have no
+//! `tollgate ladder`, `report`, `model` and `explain`: all rungs, including the verbs that have no
 //! test file of their own.
 
 use std::collections::BTreeSet;
