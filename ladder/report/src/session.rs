@@ -38,7 +38,7 @@ const PROTOCOLS: [Protocol; 6] = [
 
 /// The columns of parts; one column has the operation with the key, of whichever kind.
 const COLUMNS: [Column; 11] = fitting([
-    Column::words("session", 19),
+    Column::words("session", 27),
     Column::figures("RSA", 5),
     Column::figures("exch.", 5),
     Column::figures("sched.", 6),

@@ -81,7 +81,7 @@ fn without_servers_the_session_with_ecdsa_is_arithmetic() {
 #[test]
 fn missing_rungs_say_what_to_run() {
     let table = rungs::table(&synthetic::only(&["operation"]));
-    for verb in ["model", "kernel", "session", "bench", "fleet"] {
+    for verb in ["model", "kernel", "explain", "bench", "fleet"] {
         assert!(table.contains(&format!("not measured: `tollgate {verb}`")), "{verb} in {table}");
     }
     assert!(!table.contains("`tollgate speed`"), "{table}");
