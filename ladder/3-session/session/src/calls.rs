@@ -16,8 +16,11 @@ use tollgate_tls_client::{Cipher, Group, MacHash};
 use self::record::record;
 use crate::error::Error;
 use crate::libcrypto::{self, Form, jobs};
-use crate::mean::BLINDING_USES;
 use crate::primitive::{Primitive, PrivateOperation};
+
+/// RSA operations after which OpenSSL makes a new blinding pair (`BN_BLINDING_COUNTER`). This costs
+/// about as much as the operation itself. A median of single operations would miss it.
+const BLINDING_USES: u32 = 32;
 
 /// The number of bytes that a server signs in TLS 1.3: padding, text and transcript hash (RFC 8446
 /// §4.4.3). In TLS 1.2 it is similar.

@@ -55,7 +55,6 @@ mod flight;
 mod framing;
 mod handshake;
 mod libcrypto;
-mod mean;
 mod measure;
 mod need;
 mod plan;

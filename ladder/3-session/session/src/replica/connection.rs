@@ -1,6 +1,8 @@
 //! A connection of a replica: the calls of one session.
 
+use core::cell::Cell;
 use core::ops::ControlFlow;
+use core::time::Duration;
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -10,7 +12,6 @@ use openssl::ssl::{ErrorCode, SslStream};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, Shutdown};
-use tollgate_calibrate::tsc;
 use tollgate_load::thread_cpu;
 use tollgate_server::in_memory::{end_pauses, is_paused};
 
@@ -29,22 +30,30 @@ pub(super) struct Shared<'a> {
     pub(super) head: &'a [u8],
 }
 
-/// The clock of the library: it runs in calls of libssl, but not in the system calls below them.
+/// The clock of the library in a worker: it runs in calls of libssl, but not in the system calls
+/// below them. It is the CPU time of the thread, because other programs may run in between.
 #[derive(Debug, Default)]
-struct LibraryClock {
-    ticks: u64,
-    since: Option<u64>,
+pub(super) struct LibraryClock {
+    time: Cell<Duration>,
+    since: Cell<Duration>,
+    spans: Cell<u32>,
 }
 
 impl LibraryClock {
-    fn start(&mut self) {
-        self.since = tsc::ticks();
+    fn start(&self) {
+        self.since.set(thread_cpu());
     }
 
-    fn stop(&mut self) {
-        if let (Some(since), Some(now)) = (self.since.take(), tsc::ticks()) {
-            self.ticks += now.saturating_sub(since);
-        }
+    fn stop(&self) {
+        let span = thread_cpu().saturating_sub(self.since.get());
+        self.time.set(self.time.get() + span);
+        self.spans.set(self.spans.get() + 1);
+    }
+
+    /// The time so far, and the number of spans of which it consists: each has the cost of one
+    /// reading of the clock, and there is one more reading outside.
+    pub(super) const fn read(&self) -> (Duration, u32) {
+        (self.time.get(), self.spans.get())
     }
 }
 
@@ -52,7 +61,7 @@ impl LibraryClock {
 #[derive(Debug)]
 struct Wire {
     socket: Rc<OwnedFd>,
-    clock: LibraryClock,
+    clock: Rc<LibraryClock>,
 }
 
 impl Read for Wire {
@@ -82,8 +91,8 @@ impl Write for Wire {
 pub(super) enum Turn {
     /// None: the handshake is paused until the operations of several connections run as one batch.
     Again,
-    /// The session is over, and the library took this many ticks.
-    Over(u64),
+    /// The session is over.
+    Over,
     Readable,
     Writable,
 }
@@ -103,8 +112,7 @@ enum Phase {
 pub(super) struct Connection {
     socket: Rc<OwnedFd>,
     phase: Phase,
-    /// Ticks of the library while there is no stream.
-    ticks: u64,
+    clock: Rc<LibraryClock>,
     stream: Option<SslStream<Wire>>,
     /// Memory that a server allocates and that the replay does not read.
     memory: Vec<Vec<u8>>,
@@ -122,11 +130,11 @@ pub(super) struct Connection {
 type Step = io::Result<ControlFlow<Turn>>;
 
 impl Connection {
-    pub(super) fn new(socket: OwnedFd, calls: &Session) -> Self {
+    pub(super) fn new(socket: OwnedFd, calls: &Session, clock: &Rc<LibraryClock>) -> Self {
         Self {
             socket: Rc::new(socket),
             phase: Phase::Accepted,
-            ticks: 0,
+            clock: Rc::clone(clock),
             stream: None,
             memory: allocated(&calls.connection_bytes),
             request: Vec::new(),
@@ -167,12 +175,8 @@ impl Connection {
         for call in &shared.calls.before_handshake {
             self.make(*call)?;
         }
-        let mut clock = LibraryClock::default();
-        clock.start();
-        let ssl = shared.tls.connection()?;
-        let mut stream = SslStream::new(ssl, Wire { socket: Rc::clone(&self.socket), clock })?;
-        stream.get_mut().clock.stop();
-        self.stream = Some(stream);
+        let wire = Wire { socket: Rc::clone(&self.socket), clock: Rc::clone(&self.clock) };
+        self.stream = Some(self.timed(|_| SslStream::new(shared.tls.connection()?, wire))?);
         self.phase = Phase::Handshake;
         Ok(ControlFlow::Continue(()))
     }
@@ -315,14 +319,13 @@ impl Connection {
 
     fn close(&mut self) -> Step {
         if let Some(stream) = self.stream.take() {
-            self.ticks += stream.get_ref().clock.ticks;
             self.timed(|this| {
                 drop(stream); // SSL_free
                 this.memory.clear();
             });
         }
         // The socket closes with the connection.
-        Ok(ControlFlow::Break(Turn::Over(self.ticks)))
+        Ok(ControlFlow::Break(Turn::Over))
     }
 
     /// Makes a call that needs no more than the socket.
@@ -350,9 +353,9 @@ impl Connection {
     /// Runs a call of libssl with the library's clock running.
     fn in_library<R>(&mut self, call: impl FnOnce(&mut SslStream<Wire>) -> R) -> io::Result<R> {
         let stream = self.stream.as_mut().ok_or_else(|| io::Error::other("no connection"))?;
-        stream.get_mut().clock.start();
+        self.clock.start();
         let result = call(stream);
-        stream.get_mut().clock.stop();
+        self.clock.stop();
         Ok(result)
     }
 
@@ -374,11 +377,9 @@ impl Connection {
 
     /// Counts the time of `work` as the library's.
     fn timed<R>(&mut self, work: impl FnOnce(&mut Self) -> R) -> R {
-        let before = tsc::ticks();
+        self.clock.start();
         let result = work(self);
-        if let (Some(before), Some(now)) = (before, tsc::ticks()) {
-            self.ticks += now.saturating_sub(before);
-        }
+        self.clock.stop();
         result
     }
 }

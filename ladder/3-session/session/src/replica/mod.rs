@@ -5,7 +5,8 @@
 //! load generator: as many in flight as when the server itself is under load. So the library and
 //! the kernel run with the caches and branch predictors that they leave to each other, as in the
 //! server. A clock runs in calls of libssl and stops in the system calls below them: its time is
-//! the library's, and the rest of the thread's CPU time is the system's.
+//! the library's, and the rest of the thread's CPU time is the system's. The clock is CPU time of
+//! the thread too, so programs that interrupt the thread move no time from one part to the other.
 
 mod connection;
 mod sequence;
@@ -13,26 +14,25 @@ mod serve;
 
 use core::hint::black_box;
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use core::time::Duration;
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::net::TcpListener;
 use std::path::PathBuf;
 use std::thread;
-use std::time::Instant;
 
 use openssl::error::ErrorStack;
 use openssl::ssl::{Ssl, SslContext, SslMode, SslSessionCacheMode};
-use tollgate_calibrate::{clock, tsc};
+use tollgate_calibrate::clock;
 use tollgate_load::{Exchange, Plan, Resume, Server, Target};
 use tollgate_server::in_memory::Worker;
 
 use self::connection::Shared;
 use self::sequence::{EMBEDDED, Sequence, SessionCache, filled};
-use self::serve::{Loop, Served};
+use self::serve::Loop;
 use crate::cores::{Pinned, cores};
 use crate::counts::Data;
 use crate::error::Error;
-use crate::mean::mean;
 use crate::plan::Session;
 
 /// The fewest sessions before the measured ones, until the caches are as warm as under load.
@@ -43,8 +43,6 @@ const SESSIONS_MIN: u32 = 96;
 const TAIL_MIN: u32 = 24;
 /// The length of the request of the load generator in bytes.
 const REQUEST: usize = 70;
-/// Sessions whose mean cost counts if operations run in batches.
-const BATCHED_SESSIONS: usize = 16;
 /// The number of short measurements of the core clock before and after a replay.
 const CLOCK_WINDOWS: usize = 9;
 
@@ -233,7 +231,7 @@ impl<'w> Replica<'w> {
             is_broken.store(true, Ordering::Relaxed);
             (served, load.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
         });
-        let (served, per_second) = served.ok_or(Error::NoCycles)?;
+        let (served, core_hz) = served.ok_or(Error::NoCycles)?;
         // Each side ends early if the other one fails: the error of the other one is the reason.
         let (served, outcome) = match (served, loaded) {
             (Err(why), Ok(_) | Err(tollgate_load::Error::Stopped)) => return Err(system()(why)),
@@ -245,8 +243,13 @@ impl<'w> Replica<'w> {
         }
         let operations = self.worker.operations().since(before);
         let batch = number(operations.total()) / number(operations.runs());
-        // 0 / 0 for an engine that does not count
-        Ok(per_second.of(&served, if batch > 1.0 { batch } else { 1.0 }))
+        let cycles = |time: Duration| time.as_secs_f64() * core_hz;
+        Ok(Played {
+            library: cycles(served.library),
+            system: cycles(served.cpu.saturating_sub(served.library)),
+            // 0 / 0 for an engine that does not count
+            batch: if batch > 1.0 { batch } else { 1.0 },
+        })
     }
 
     fn strange(&self, why: String) -> Error {
@@ -254,31 +257,13 @@ impl<'w> Replica<'w> {
     }
 }
 
-/// The clocks of a core, in Hz.
-struct PerSecond {
-    cycles: f64,
-    ticks: f64,
-}
-
-impl PerSecond {
-    fn of(&self, served: &Served, batch: f64) -> Played {
-        // One session runs the batch of several.
-        let together = if batch > 1.0 { BATCHED_SESSIONS } else { 1 };
-        let groups = served.library_ticks.chunks_exact(together);
-        let ticks = groups.map(|group| number(group.iter().sum()) / number(group.len() as u64));
-        let library = mean(&ticks.collect::<Vec<_>>()) * self.cycles / self.ticks;
-        Played { library, system: served.cpu.as_secs_f64() * self.cycles - library, batch }
-    }
-}
-
-/// Runs `work` between two readings of the clocks; `None` if there is no time stamp counter.
-fn timed<R>(work: impl FnOnce() -> R) -> Option<(R, PerSecond)> {
+/// Runs `work` between two measurements of the core clock in Hz, and returns their mean; `None` if it
+/// cannot be measured.
+fn timed<R>(work: impl FnOnce() -> R) -> Option<(R, f64)> {
     let core_hz = || clock::core_hz(CLOCK_WINDOWS)?.last().copied();
     let before = core_hz()?;
-    let (first, begun) = (tsc::ticks()?, Instant::now());
     let result = work();
-    let ticks = number(tsc::ticks()?.saturating_sub(first)) / begun.elapsed().as_secs_f64();
-    Some((result, PerSecond { cycles: f64::midpoint(before, core_hz()?), ticks }))
+    Some((result, f64::midpoint(before, core_hz()?)))
 }
 
 /// A TLS context with a stock server's settings, and with the certificate and engine of `worker`.
@@ -331,10 +316,10 @@ impl Drop for Folder {
     }
 }
 
-/// Converts a count of ticks to a floating-point number.
-#[allow(clippy::cast_precision_loss, reason = "spans of ticks are far below 2^53")]
-const fn number(ticks: u64) -> f64 {
-    ticks as f64
+/// Converts a count of operations to a floating-point number.
+#[allow(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
+const fn number(count: u64) -> f64 {
+    count as f64
 }
 
 #[cfg(test)]
@@ -373,8 +358,7 @@ mod tests {
             let session = Session::new(key, protocol, engine, bytes);
             let replica = Replica::new(Some(server), session, 16, &workers[of]).unwrap();
             let played = replica.play().unwrap();
-            // each is a difference of clocks, which other programs disturb; their sum is a time
-            assert!(played.library + played.system > 0.0, "{server}, {session}: {played:?}");
+            assert!(played.library > 0.0 && played.system > 0.0, "{server}, {session}: {played:?}");
             assert!((1.0..=8.0).contains(&played.batch), "{server}, {session}: {played:?}");
         }
     }

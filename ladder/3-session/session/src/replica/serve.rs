@@ -1,11 +1,13 @@
 //! The event loop of a replica.
 
+use core::hint::black_box;
 use core::time::Duration;
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::net::TcpListener;
 use std::os::fd::OwnedFd;
+use std::rc::Rc;
 use std::time::Instant;
 
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
@@ -15,14 +17,16 @@ use rustix::time::Timespec;
 use tollgate_load::thread_cpu;
 
 use super::Size;
-use super::connection::{Connection, Shared, Turn};
-use super::sequence::{Call, Watch, Worker};
+use super::connection::{Connection, LibraryClock, Shared, Turn};
+use super::sequence::{Call, Session, Watch, Worker};
 
 const LISTENER: u64 = u64::MAX;
 /// Timeout of a replay.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// More than the number of times that the engine pauses a handshake.
 const PAUSES_MAX: usize = 32;
+/// Readings of the clock that are timed together.
+const READINGS: u32 = 64;
 /// The interval of looking whether the client has given up.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 
@@ -31,8 +35,8 @@ const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 pub(super) struct Served {
     /// CPU time of the thread for one session.
     pub(super) cpu: Duration,
-    /// Ticks of the time stamp counter in the library, for each session.
-    pub(super) library_ticks: Vec<u64>,
+    /// The part of it in the library.
+    pub(super) library: Duration,
 }
 
 /// The event loop of one worker.
@@ -51,14 +55,15 @@ impl Loop<'_> {
         let poll = epoll::create(CreateFlags::CLOEXEC)?;
         epoll::add(&poll, self.listener, EventData::new_u64(LISTENER), EventFlags::IN)?;
         let mut events: Vec<Event> = Vec::with_capacity(self.worker.events_max);
-        let mut connections = Connections { poll, places: Vec::new(), free: Vec::new() };
+        let mut connections =
+            Connections { poll, places: Vec::new(), free: Vec::new(), clock: Rc::default() };
         let (mut due, mut paused) = (VecDeque::new(), Vec::new());
         let mut log = Log { file: self.log, lines: Vec::new(), written: Instant::now() };
         let mut count = Count {
             size: self.size,
             ended: 0,
-            library_ticks: Vec::new(),
-            cpu: [Duration::ZERO; 2],
+            clock: Rc::clone(&connections.clock),
+            spent: [Spent::default(); 2],
         };
         let begun = Instant::now();
         while !is_over() {
@@ -127,7 +132,7 @@ impl Loop<'_> {
                 Err(Errno::AGAIN) => break,
                 socket => socket?,
             };
-            let place = connections.insert(Connection::new(socket, self.shared.calls));
+            let place = connections.insert(socket, self.shared.calls);
             match self.worker.watch {
                 Watch::Always => connections.watch(place, EDGES)?,
                 Watch::WhileWaiting => due.push(place),
@@ -148,9 +153,9 @@ impl Loop<'_> {
         for place in places {
             match self.turn(connections, place, count)? {
                 Some(Turn::Again) => paused.push(place),
-                Some(Turn::Over(ticks)) => {
+                Some(Turn::Over) => {
                     log.lines.extend_from_slice(self.log_line);
-                    count.add(ticks);
+                    count.add();
                 }
                 _ => {}
             }
@@ -176,7 +181,7 @@ impl Loop<'_> {
             turn => turn?,
         };
         match (turn, self.worker.watch) {
-            (Turn::Over(_), _) => connections.remove(place),
+            (Turn::Over, _) => connections.remove(place),
             (Turn::Readable, Watch::WhileWaiting) => connections.watch(place, LEVELS)?,
             (Turn::Writable, Watch::WhileWaiting) => {
                 connections.watch(place, EventFlags::OUT)?;
@@ -199,10 +204,12 @@ struct Connections {
     poll: OwnedFd,
     places: Vec<Option<Connection>>,
     free: Vec<usize>,
+    clock: Rc<LibraryClock>,
 }
 
 impl Connections {
-    fn insert(&mut self, connection: Connection) -> usize {
+    fn insert(&mut self, socket: OwnedFd, calls: &Session) -> usize {
+        let connection = Connection::new(socket, calls, &self.clock);
         let place = self.free.pop().unwrap_or(self.places.len());
         if place == self.places.len() {
             self.places.push(None);
@@ -237,25 +244,30 @@ fn data(place: usize) -> EventData {
     EventData::new_u64(u64::try_from(place).unwrap_or(LISTENER))
 }
 
-/// The sessions that have ended, and the cost of the measured ones.
+/// CPU time of the thread so far, and the clock of the library.
+#[derive(Clone, Copy, Debug, Default)]
+struct Spent {
+    cpu: Duration,
+    library: Duration,
+    spans: u32,
+}
+
+/// The sessions that have ended, and the costs before and after the measured ones.
 #[derive(Debug)]
 struct Count {
     size: Size,
     ended: u32,
-    library_ticks: Vec<u64>,
-    cpu: [Duration; 2],
+    clock: Rc<LibraryClock>,
+    spent: [Spent; 2],
 }
 
 impl Count {
-    fn add(&mut self, ticks: u64) {
+    fn add(&mut self) {
         self.ended += 1;
-        if self.ended == self.size.settle {
-            self.cpu[0] = thread_cpu();
-        } else if self.ended > self.size.settle && !self.is_over() {
-            self.library_ticks.push(ticks);
-            if self.is_full() {
-                self.cpu[1] = thread_cpu();
-            }
+        let measured = [self.size.settle, self.size.settle + self.size.sessions];
+        if let Some(i) = measured.iter().position(|&ended| ended == self.ended) {
+            let (library, spans) = self.clock.read();
+            self.spent[i] = Spent { cpu: thread_cpu(), library, spans };
         }
     }
 
@@ -264,15 +276,27 @@ impl Count {
         self.ended >= self.size.settle + self.size.sessions
     }
 
-    const fn is_over(&self) -> bool {
-        self.ended > self.size.settle + self.size.sessions
+    /// The cost of a session, without that of reading the clock.
+    fn served(&self) -> Option<Served> {
+        let [from, to] = &self.spent;
+        let readings = reading() * (to.spans - from.spans);
+        let library = (to.library - from.library).saturating_sub(readings);
+        let cpu = (to.cpu - from.cpu).saturating_sub(2 * readings);
+        let count = self.size.sessions;
+        self.is_full().then(|| Served { cpu: cpu / count, library: library / count })
     }
+}
 
-    fn served(self) -> Option<Served> {
-        let Self { library_ticks, cpu: [from, to], .. } = &self;
-        let cpu = to.saturating_sub(*from) / self.size.sessions;
-        self.is_full().then(|| Served { cpu, library_ticks: library_ticks.clone() })
-    }
+/// The CPU time of one reading of the clock: the least of several, because interruptions add to it.
+fn reading() -> Duration {
+    let timed = || {
+        let before = thread_cpu();
+        for _ in 1..READINGS {
+            black_box(thread_cpu());
+        }
+        (thread_cpu() - before) / READINGS
+    };
+    (0..9).map(|_| timed()).min().unwrap_or_default()
 }
 
 /// The access log, written in blocks.
