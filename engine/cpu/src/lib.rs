@@ -1,14 +1,14 @@
 //! Processor features as proofs, with a veto; detection of forks.
 //!
 //! * [`features`]: zero-sized proofs that this processor has the features of a kernel
-//!   ([`HaveIfma`], [`HaveAvxIfma`], [`HaveAvx512`], [`HaveAvx2`], [`HaveAdxBmi2`], [`HaveUmulh`]), and the variable
+//!   ([`HaveIfma`], [`HaveAvxIfma`], [`HaveAvx512`], [`HaveAvx2`], [`HaveAdxBmi2`]), and the variable
 //!   `TOLLGATE_CPU_DISABLE`. [`proven`] calls a function that needs features.
 //! * [`process`]: a number that changes when this process is forked.
 //! * [`memcheck`]: functions that mark values as secret or public for valgrind. Without debug
 //!   assertions these functions compile to nothing.
 //! * [`wipe`]: overwrites what an operation on secrets leaves on the stack and in registers.
 //!
-//! The crate compiles on every architecture. On architectures other than x86-64 and AArch64, every
+//! The crate compiles on every architecture. On architectures other than x86-64, every
 //! check returns `None`.
 //!
 //! ```
@@ -28,6 +28,5 @@ pub mod process;
 pub mod wipe;
 
 pub use features::{
-    Feature, HaveAdxBmi2, HaveAvx2, HaveAvx512, HaveAvxIfma, HaveIfma, HaveUmulh, Proof,
-    UnknownFeature,
+    Feature, HaveAdxBmi2, HaveAvx2, HaveAvx512, HaveAvxIfma, HaveIfma, Proof, UnknownFeature,
 };

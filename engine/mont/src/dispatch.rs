@@ -9,12 +9,10 @@ mod lanes;
 mod lengths;
 #[cfg(target_arch = "x86_64")]
 mod mulx;
-#[cfg(target_arch = "aarch64")]
-mod umulh;
 
 #[cfg(target_arch = "x86_64")]
 use lanes::{avx2, avx512, avxifma};
-use tollgate_cpu::{HaveAdxBmi2, HaveAvx2, HaveAvx512, HaveAvxIfma, HaveIfma, HaveUmulh};
+use tollgate_cpu::{HaveAdxBmi2, HaveAvx2, HaveAvx512, HaveAvxIfma, HaveIfma};
 
 use crate::blocks::exp::{Set, WindowKernel};
 use crate::blocks::{self, Blocks};
@@ -38,8 +36,6 @@ pub enum LimbKernel {
     Blocks(BlockKernel),
     /// `amm64_mulx`, `ams64_mulx`: MULX, ADCX, ADOX.
     Mulx(HaveAdxBmi2),
-    /// `amm64_umulh`, `ams64_umulh`: MUL, UMULH, ADCS of AArch64.
-    Umulh(HaveUmulh),
     /// `amm64_portable`: runs on any processor. Tests compare other kernels with it.
     Portable,
 }
@@ -73,9 +69,8 @@ impl LimbKernel {
     pub fn all() -> Vec<Self> {
         let ifma = BlockKernel::ifma().map(Self::Blocks);
         let mulx = HaveAdxBmi2::check().map(Self::Mulx);
-        let umulh = HaveUmulh::check().map(Self::Umulh);
         let models = [Self::Portable, Self::Blocks(BlockKernel::Portable)];
-        ifma.into_iter().chain(mulx).chain(umulh).chain(models).collect()
+        ifma.into_iter().chain(mulx).chain(models).collect()
     }
 
     /// Returns the best of [`all`](Self::all).
@@ -129,7 +124,6 @@ impl Kernel for LimbKernel {
         match self {
             Self::Blocks(kernel) => kernel.name(),
             Self::Mulx(_) => "amm64_mulx",
-            Self::Umulh(_) => "amm64_umulh",
             Self::Portable => "amm64_portable",
         }
     }
@@ -138,7 +132,6 @@ impl Kernel for LimbKernel {
         match self {
             Self::Blocks(kernel) => kernel.square_name(),
             Self::Mulx(_) => "ams64_mulx",
-            Self::Umulh(_) => "ams64_umulh",
             Self::Portable => "amm64_portable",
         }
     }
@@ -153,8 +146,6 @@ impl Kernel for LimbKernel {
         match self.on_limbs() {
             #[cfg(target_arch = "x86_64")]
             Self::Mulx(proof) => mulx::amm(z, x, y, m, t, proof),
-            #[cfg(target_arch = "aarch64")]
-            Self::Umulh(proof) => umulh::amm(z, x, y, m, t, proof),
             _ => amm64_portable(z, x, y, m.m(), m.k0(), t),
         }
     }
@@ -169,8 +160,6 @@ impl Kernel for LimbKernel {
         match self.on_limbs() {
             #[cfg(target_arch = "x86_64")]
             Self::Mulx(proof) => mulx::ams(z, x, m, t, proof),
-            #[cfg(target_arch = "aarch64")]
-            Self::Umulh(proof) => umulh::ams(z, x, m, t, proof),
             _ => amm64_portable(z, x, x, m.m(), m.k0(), t),
         }
     }

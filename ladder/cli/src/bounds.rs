@@ -71,9 +71,7 @@ impl Family {
             Self::Limbs(LimbKernel::Mulx(_)) => Form::Mulx,
             // the portable kernel of lane blocks multiplies limbs, too
             Self::Blocks(BlockKernel::Portable)
-            | Self::Limbs(LimbKernel::Blocks(_) | LimbKernel::Umulh(_) | LimbKernel::Portable) => {
-                Form::Mul
-            }
+            | Self::Limbs(LimbKernel::Blocks(_) | LimbKernel::Portable) => Form::Mul,
         }
     }
 

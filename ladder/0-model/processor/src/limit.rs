@@ -73,8 +73,6 @@ limits! {
     /// All loads, including those of values that do not fit the registers. Its rate is that of
     /// [`LoadsZmm`](Self::LoadsZmm).
     Residency = "spilled_zmm", "register";
-    /// MUL and UMULH of AArch64: the multipliers.
-    Umulh = "mul_umulh", "umulh";
     /// Operations on 512-bit registers of any kind except loads and stores: the vector units
     /// together.
     VectorZmm = "vector_zmm", "vector";
@@ -124,7 +122,6 @@ impl Limit {
                 | Self::Mulx
                 | Self::PmuludqRow
                 | Self::PmuludqRowZmm
-                | Self::Umulh
                 | Self::Vpmadd52
                 | Self::Vpmadd52Ymm
         )
