@@ -40,7 +40,7 @@ pub enum LimbKernel {
     Portable,
 }
 
-/// A kernel on one, two or four numbers in lane blocks: see [`Blocks`].
+/// A kernel on one or two numbers in lane blocks: see [`Blocks`].
 #[derive(Clone, Copy, Debug)]
 pub enum BlockKernel {
     /// `amm52_blocks_ifma`: AVX-512 IFMA. Work that remains on limbs uses MULX, ADCX, ADOX.
@@ -191,12 +191,11 @@ impl Exponentiate for LimbKernel {
 
     fn exp_words(self, shape: Shape, bits: usize) -> usize {
         let limbs = 2 * exp::scratch_words::<u64>(shape, bits);
-        match (self, Blocks::of_limbs(shape), Blocks::pair_of_limbs(shape)) {
+        match (self, Blocks::of_limbs(shape)) {
             // one row more, to align the rows to 64 bytes
-            (Self::Blocks(_), Some(one), Some(pair)) => {
-                let one = blocks::exp::exp_rows(one, bits, 1);
-                let pair = blocks::exp::exp_rows(pair, bits, 2 / pair.numbers());
-                limbs.max((one.max(pair) + 1) * LANES)
+            (Self::Blocks(_), Some(blocks)) => {
+                let rows = blocks::exp::exp_rows(blocks, bits, 2 / blocks.numbers());
+                limbs.max((rows + 1) * LANES)
             }
             _ => limbs,
         }
@@ -244,7 +243,7 @@ impl Exponentiate for LimbKernel {
         match (self, m.blocks()) {
             (Self::Blocks(kernel), Some(_)) => {
                 assert!(x.len() == m.k() && z.len() == m.k(), "x and z have K limbs");
-                blocks::exp::exp_vartime(kernel, [m], [x], e, [z], rows(t));
+                blocks::exp::exp_vartime(kernel, m, x, e, z, rows(t));
             }
             _ => exp::plain_vartime(self, m, x, e, z, t),
         }
@@ -314,11 +313,9 @@ impl WindowKernel for BlockKernel {
         check_table(set.z, set.table);
         check_words(set.m.shape(), set.z.len(), set.next.len(), set.y.len());
         match self {
-            // only if the number stays in registers: a number of more lanes or digits would not
+            // only numbers in four lanes stay in registers
             #[cfg(target_arch = "x86_64")]
-            Self::Ifma(proof, _)
-                if set.m.shape().tile() <= LANES / 2 && set.z.len() <= 5 && squares > 0 =>
-            {
+            Self::Ifma(proof, _) if set.m.shape().tile() <= LANES / 2 && squares > 0 => {
                 ifma::window_blocks(set.z, squares, set.table, index, set.m, proof);
             }
             _ => blocks::exp::windows(

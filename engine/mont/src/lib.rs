@@ -1,7 +1,7 @@
 //! Montgomery kernels, one file each; their contract, dispatch and exponentiation.
 //!
 //! A number is a slice of [`Word`]s. Words are [`u64`] limbs (radix 2^64, one number) or [`Row`]s
-//! of digits (radix 2^52; eight numbers side by side, or one to four in lane [`Blocks`]). Code
+//! of digits (radix 2^52; eight numbers side by side, or one or two in lane [`Blocks`]). Code
 //! above the kernels is generic over words. It computes one exponentiation on limbs, or eight on
 //! rows; each lane has its own modulus and exponent.
 //!

@@ -299,13 +299,9 @@ fn block_engine(
     moduli: &[BigUint],
 ) -> Subject<'static> {
     let load = |m: &BigUint| Modulus::<u64>::new(&m.to_u64_digits(), Shape::limbs(bits)).unwrap();
-    // one, two or four moduli; missing ones are replaced by duplicates
+    // one or two moduli; a missing one is replaced by a duplicate
     let of = |i: usize| load(&moduli[i % moduli.len()]);
-    let (pair, other) = (Pair::new(of(0), of(1)), Pair::new(of(2), of(3)));
-    let mut four = Modulus::unloaded();
-    if blocks.numbers() == 4 {
-        four.load_halves(pair.four_way().unwrap(), other.four_way().unwrap());
-    }
+    let pair = Pair::new(of(0), of(1));
     let k = blocks.k();
     let [mut xs, mut ys, mut zs] = [(); 3].map(|()| vec![Row::default(); k]);
     let mut rng = fastrand::Rng::with_seed(32);
@@ -316,11 +312,7 @@ fn block_engine(
         below_8m: true,
         z_max: 7,
         multiply: Box::new(move |z, x, y| {
-            let m = match blocks.numbers() {
-                1 => pair.p().blocks().unwrap(),
-                2 => pair.blocks().unwrap(),
-                _ => &four,
-            };
+            let m = pair.blocks().or(pair.p().blocks()).unwrap();
             t.resize(m.scratch_words(), Row::splat(5));
             let dirt = rng.u64(..) << 52;
             let spread = |rows: &mut [Row], x: &[Limbs]| {
@@ -386,7 +378,7 @@ fn size(bits: usize) {
         judged += products(&engine, LANES, bits, share(kernel.name()));
     }
     for kernel in blocks {
-        for layout in Blocks::each_of(bits) {
+        if let Some(layout) = Blocks::of_bits(bits) {
             let engine = |m: &[BigUint]| block_engine(kernel, layout, bits, m);
             judged += products(&engine, layout.numbers(), bits, share(kernel.name()));
         }

@@ -78,7 +78,7 @@ impl Family {
     /// Returns the number of words in a modulus of `bits` bits.
     pub(crate) fn words(self, bits: u32) -> u32 {
         let bits = usize::try_from(bits).expect("at most 8192");
-        let words = match (self, Blocks::of_pair(bits)) {
+        let words = match (self, Blocks::of_bits(bits)) {
             (Self::Blocks(BlockKernel::Ifma(..)), Some(blocks)) => blocks.rows(),
             (Self::Lanes(_), _) => Shape::digits(bits).k(),
             (Self::Blocks(_) | Self::Limbs(_), _) => Shape::limbs(bits).k(),
@@ -89,7 +89,7 @@ impl Family {
 
 /// Returns the lane blocks for two moduli of `bits` bits.
 fn lane_blocks(bits: u32) -> Option<Blocks> {
-    Blocks::of_pair(usize::try_from(bits).expect("at most 8192"))
+    Blocks::of_bits(usize::try_from(bits).expect("at most 8192"))
 }
 
 /// Returns the lane blocks for an operation: for both primes if it is a signature, otherwise for n

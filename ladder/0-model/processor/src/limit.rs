@@ -43,8 +43,6 @@ limits! {
     BlockingMultiplier = "blocking_multiplies", "blocking multiplier";
     /// Fused multiply-adds and additions of 64-bit floating-point numbers.
     Fp64 = "fp64_operations", "fp64";
-    /// Multiplies and additions with carry, on integer units that execute both.
-    Integer = "integer_operations", "integer";
     /// Instructions of any kind that issue.
     Issue = "issue_slots", "issue";
     /// Latencies of multiplies that do not overlap with other work. They are added to the largest
