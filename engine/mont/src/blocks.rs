@@ -156,6 +156,7 @@ impl Blocks {
     /// # Panics
     ///
     /// If there are fewer than K rows, or `number` is not in the layout.
+    #[inline(never)] // its array would lie on the stack of the caller, for each call
     pub fn pack(self, rows: &mut [Row], number: usize, limbs: &[u64]) {
         let mut x = [0; LIMBS + 1]; // covers all digits, since R < 2^{64 LIMBS}
         let limbs = &limbs[..limbs.len().min(x.len())];

@@ -179,16 +179,6 @@ impl Kernel for LimbKernel {
 }
 
 impl Exponentiate for LimbKernel {
-    fn windows<const S: usize>(self, top: usize, w: usize, streams: &mut [Windows<'_, u64>; S]) {
-        match self {
-            #[cfg(target_arch = "x86_64")]
-            Self::Mulx(proof) if streams.iter().all(|s| s.m.k() == 8) => {
-                mulx::windows(self, top, w, streams, proof);
-            }
-            _ => window::plain(self, top, w, streams),
-        }
-    }
-
     fn exp_words(self, shape: Shape, bits: usize) -> usize {
         let limbs = 2 * exp::scratch_words::<u64>(shape, bits);
         match (self, Blocks::of_limbs(shape)) {

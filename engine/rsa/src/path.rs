@@ -210,7 +210,9 @@ pub(crate) fn make_pairs<L: Layout>(
     Ok(())
 }
 
-/// Draws a random number below the key's n into a lane.
+/// Draws a random number below the key's n into a lane. Not inlined: its arrays would lie on the
+/// stack during the whole operation.
+#[inline(never)]
 fn load_random<P: Plain>(words: &mut [P], lane: usize, key: &PrivateKey) -> Result<(), Error> {
     let n = &key.public.n;
     let (mut limbs, mut bytes) = ([0; LIMBS_MAX], [0; 8 * LIMBS_MAX]);

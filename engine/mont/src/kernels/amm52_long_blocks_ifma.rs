@@ -21,18 +21,22 @@ use crate::word::{LANES, Row};
 /// Number of product rows before the first reduction row, the fastest measured.
 const AHEAD: usize = 2;
 
-/// z := x * y / R. `x` is in memory: a broadcast load copies a digit to all lanes.
-#[inline(never)]
+/// Returns digit `k` of block `a` in all lanes, by a broadcast load.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn digit(rows: &[Row], k: usize, a: usize) -> V {
+    _mm512_set1_epi64(rows[k].0[a].cast_signed())
+}
+
+/// Returns x * y / R. `rows` is x in memory.
+#[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]
-pub(crate) fn amm52_long_blocks_ifma<const K: usize, const C: usize>(
-    z: &mut [V],
-    x: &[Row],
-    y: &[V],
+fn product<const K: usize, const L: usize, const C: usize>(
+    rows: &[Row],
+    y: &[V; K],
     c: &Constants<K>,
     k0: &V,
-) {
-    const L: usize = LANES;
-    let (x, y): (&[Row], &[V; K]) = (&x[..K], block(y, 0));
+) -> [V; K] {
     const { assert!(K <= 10 && C >= 2 && C <= K, "no such blocks") };
     let low_lanes = low_lanes(L, 1);
     let zero = _mm512_setzero_si512();
@@ -46,7 +50,7 @@ pub(crate) fn amm52_long_blocks_ifma<const K: usize, const C: usize>(
     macro_rules! multiply { ($a:ident, $r:expr, $end:expr) => {{
         let y = black_box(Pin(y)).0;
         if $r < $end {
-            let x = _mm512_set1_epi64(x[$r].0[$a].cast_signed());
+            let x = digit(rows, $r, $a);
             un10!(J < K {
                 l[$r + J] = lo(l[$r + J], x, y[J]);
                 h[$r + J + 1] = hi(h[$r + J + 1], x, y[J]);
@@ -121,6 +125,19 @@ pub(crate) fn amm52_long_blocks_ifma<const K: usize, const C: usize>(
         l[C - 1 + J] = lo(l[C - 1 + J], q, m[J]);
         h[C + J] = hi(h[C + J], q, m[J]);
     });
+    digits::<K, L, 1, C, 24>(&l, &h)
+}
+
+/// z := x * y / R. `rows` is x in memory.
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512ifma")]
+pub(crate) fn amm52_long_blocks_ifma<const K: usize, const C: usize>(
+    z: &mut [V],
+    rows: &[Row],
+    y: &[V],
+    c: &Constants<K>,
+    k0: &V,
+) {
     let z: &mut [V; K] = z.first_chunk_mut().expect("a whole block");
-    *z = digits::<K, L, 1, C, 24>(&l, &h);
+    *z = product::<K, LANES, C>(&rows[..K], block(y, 0), c, k0);
 }

@@ -53,8 +53,6 @@ pub(crate) mod select64_sse2;
 #[cfg(target_arch = "x86_64")]
 mod short52_ifma;
 #[cfg(target_arch = "x86_64")]
-mod steps64_mulx;
-#[cfg(target_arch = "x86_64")]
 pub(crate) mod table52_mb8_ifma;
 #[cfg(target_arch = "x86_64")]
 mod tiles26;
@@ -76,5 +74,3 @@ mod unmasked;
 mod unroll;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod window52_mb8_ifma;
-#[cfg(target_arch = "x86_64")]
-pub(crate) mod window64_mulx;

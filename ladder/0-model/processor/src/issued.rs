@@ -39,10 +39,9 @@ impl Issued {
     /// Every kernel that contains multiply instructions itself.
     pub const ALL: [Self; 12] = [
         row("amm52_blocks_ifma", "4 * rows * K + 1 vpmadd52", |size| blocks(size.rows, size.k)),
-        // With more than two blocks there is one more row, of zeros.
+        // There is one more row, of zeros.
         row("amm52_long_blocks_ifma", "4 * rows * K + 2K + 1 vpmadd52", |size| {
-            let zeros = if size.rows > 2 * size.k { 2 * u64::from(size.k) } else { 0 };
-            blocks(size.rows, size.k) + Count(zeros)
+            blocks(size.rows, size.k) + Count(2 * u64::from(size.k))
         }),
         row("amm52_mb8_avx2", "12K^2 + 6 vpmuludq", |size| Form::Halves52.product(size.k)),
         row("amm52_mb8_avx512", "6K^2 + 3 vpmuludq", |size| Form::WideHalves52.product(size.k)),
