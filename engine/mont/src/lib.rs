@@ -10,7 +10,6 @@
 //!   and their radix.
 //! * [`LimbKernel`], [`BlockKernel`] and [`LaneKernel`] are the kernels of this build. Only
 //!   `dispatch.rs` chooses among them.
-//! * [`modexp`] is one exponentiation in one call.
 //! * [`carry`] holds the operations that need no kernel: sums, differences and the final
 //!   subtractions of m.
 //!
@@ -36,7 +35,6 @@ mod contract;
 mod dispatch;
 mod exp;
 mod kernels;
-mod modexp;
 mod modulus;
 mod shape;
 #[cfg(target_arch = "x86_64")]
@@ -49,7 +47,6 @@ pub use blocks::powers::Power;
 pub use contract::Kernel;
 pub use dispatch::{BlockKernel, LaneKernel, LimbKernel};
 pub use exp::Exponentiate;
-pub use modexp::modexp;
 pub use modulus::{Modulus, NotOdd, Pair};
 pub use shape::Shape;
 pub use window::Windows;
