@@ -2,9 +2,8 @@
 
 use core::fmt;
 use std::fs::File;
-use std::io::{self, ErrorKind, Read as _};
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use openssl::asn1::Asn1Time;
 use openssl::bn::{BigNum, MsbOption};
@@ -14,17 +13,13 @@ use openssl::hash::MessageDigest;
 use openssl::nid::Nid;
 use openssl::pkey::{PKey, Private};
 use openssl::rsa::Rsa;
-use openssl::sha::sha256;
 use openssl::ssl::{SslContextBuilder, SslVerifyMode};
 use openssl::x509::extension::{BasicConstraints, SubjectAlternativeName};
 use openssl::x509::{X509, X509NameBuilder, X509Ref};
 use zeroize::Zeroizing;
 
 use crate::error::{Error, Rejected, Unavailable, one_line};
-use crate::key::{Key, KeyId};
 use crate::kinds::KeyKind;
-use crate::notice::Notice;
-use crate::staple::Staple;
 
 /// The longest PEM file that is read, in bytes.
 const PEM_BYTES_MAX: usize = 1024 * 1024;
@@ -34,8 +29,7 @@ const PEM_BYTES_MAX: usize = 1024 * 1024;
 pub enum Certificate {
     /// Two files in PEM: the chain with the server's certificate first, and the private key.
     Files {
-        /// The chain. If a file with the same name and `.ocsp` at its end exists, it is an OCSP
-        /// response in DER, for clients that ask for one.
+        /// The chain.
         chain: PathBuf,
         /// The private key, unencrypted.
         key: PathBuf,
@@ -67,7 +61,7 @@ impl Certificate {
     /// As [`Server::start`](crate::Server::start).
     pub fn to_pem(&self) -> Result<Self, Error> {
         let credentials = Credentials::load(self)?;
-        let key = PKey::private_key_from_der(&credentials.key.der)
+        let key = PKey::private_key_from_der(&credentials.key)
             .and_then(|key| key.private_key_to_pem_pkcs8())
             .map_err(Unavailable::openssl("writing the key"))?;
         Ok(Self::Pem { chain: credentials.chain_pem()?, key: Zeroizing::new(key) })
@@ -91,17 +85,13 @@ impl fmt::Debug for Certificate {
 pub(crate) struct Credentials {
     /// The server's certificate first.
     pub(crate) chain: Vec<X509>,
-    /// Certificates can have one key.
-    pub(crate) key: Arc<Key>,
-    /// The OCSP response beside the chain, or why it is not sent.
-    staple: Option<Result<Staple, String>>,
-    /// A digest of the bytes that the chain and the OCSP response were read from.
-    chain_id: [u8; 32],
+    /// The private key in DER. Each worker decodes it into its own library context.
+    pub(crate) key: Zeroizing<Vec<u8>>,
+    pub(crate) kind: KeyKind,
     /// The files, for messages.
     files: Option<Files>,
 }
 
-#[derive(Clone)]
 struct Files {
     chain: PathBuf,
     key: PathBuf,
@@ -109,70 +99,45 @@ struct Files {
 
 impl Credentials {
     /// Reads or generates the credentials. A key of 4096 bits may take seconds to generate.
-    pub(crate) fn load(certificate: &Certificate) -> Result<Arc<Self>, Error> {
-        Self::load_again(certificate, None, |_| None)
-    }
-
-    /// As [`Self::load`]; returns `before` if it was read from the same bytes, or generated. `known`
-    /// returns keys that were read before.
-    pub(crate) fn load_again(
-        certificate: &Certificate,
-        before: Option<&Arc<Self>>,
-        known: impl FnOnce(&KeyId) -> Option<Arc<Key>>,
-    ) -> Result<Arc<Self>, Error> {
-        match (certificate, before) {
-            (Certificate::Files { chain, key }, _) => {
+    pub(crate) fn load(certificate: &Certificate) -> Result<Self, Error> {
+        match certificate {
+            Certificate::Files { chain, key } => {
                 let files = Files { chain: chain.clone(), key: key.clone() };
                 let (chain, key) = (read("the certificate", chain)?, read("the private key", key)?);
-                let staple = read_staple(&files.chain)?;
-                Self::parse((&chain, staple), &key, Some(&files), before, known)
-                    .map_err(|why| files.name(why))
+                let parsed = Self::parse(&chain, &key).map_err(|why| files.name(why))?;
+                Ok(Self { files: Some(files), ..parsed })
             }
-            (Certificate::Pem { chain, key }, _) => {
-                Self::parse((chain, None), key, None, before, known)
-            }
-            (Certificate::SelfSigned(_), Some(before)) => Ok(Arc::clone(before)),
-            (Certificate::SelfSigned(kind), None) => self_signed(*kind).map(Arc::new),
+            Certificate::Pem { chain, key } => Self::parse(chain, key),
+            Certificate::SelfSigned(kind) => self_signed(*kind),
         }
     }
 
-    fn parse(
-        (chain, staple): (&[u8], Option<Zeroizing<Vec<u8>>>),
-        key: &[u8],
-        files: Option<&Files>,
-        before: Option<&Arc<Self>>,
-        known: impl FnOnce(&KeyId) -> Option<Arc<Key>>,
-    ) -> Result<Arc<Self>, Error> {
-        let ids = [Some(sha256(chain)), staple.as_ref().map(|der| sha256(der))];
-        let (chain_id, key_id) =
-            (sha256(&ids.into_iter().flatten().collect::<Vec<_>>().concat()), sha256(key));
-        let is_same = |it: &Self| (it.chain_id, it.key.id) == (chain_id, key_id);
-        if let Some(before) = before.filter(|before| is_same(before)) {
-            return Ok(Arc::clone(before));
-        }
+    fn parse(chain: &[u8], key: &[u8]) -> Result<Self, Error> {
         let broken = |stack: ErrorStack| Rejected::Certificate(one_line(&stack));
         let chain = X509::stack_from_pem(chain).map_err(broken)?;
         let none = || Rejected::Certificate("no PEM block of a certificate in it".to_owned());
         let public = chain.first().ok_or_else(none)?.public_key().map_err(broken)?;
-        let key = match known(&key_id) {
-            Some(key) => key.check(&public).map(|()| key)?,
-            None => Arc::new(Key::from_pem(key, public)?),
-        };
-        // without a response clients still come; with a wrong one they do not
-        let staple = staple.map(|der| Staple::parse(&der, &chain));
-        Ok(Arc::new(Self { chain, key, staple, chain_id, files: files.cloned() }))
+        let mut encrypted = false;
+        // Without a callback, OpenSSL prompts for a passphrase on the terminal.
+        let key = PKey::private_key_from_pem_callback(key, |_| {
+            encrypted = true;
+            Err(ErrorStack::get())
+        });
+        if encrypted {
+            return Err(Rejected::Key("it is encrypted".to_owned()).into());
+        }
+        let key = key.map_err(|stack| Rejected::Key(one_line(&stack)))?;
+        if !public.public_eq(&key) {
+            return Err(Rejected::KeyMismatch.into());
+        }
+        let kind = KeyKind::of(&key)
+            .ok_or_else(|| Rejected::Key("its type or curve is not supported".to_owned()))?;
+        Self::new(chain, &key, kind).map_err(Unavailable::openssl("writing the key"))
     }
 
-    /// Returns a notice if there is an OCSP response that is not sent.
-    pub(crate) fn notice(&self) -> Option<Notice> {
-        let (chain, why) =
-            (self.files.clone()?.chain, self.staple.as_ref()?.as_ref().err()?.clone());
-        Some(Notice::NotStapled { chain, why })
-    }
-
-    /// Returns the OCSP response to send.
-    pub(crate) fn staple(&self) -> Option<&Staple> {
-        self.staple.as_ref()?.as_ref().ok()
+    fn new(chain: Vec<X509>, key: &PKey<Private>, kind: KeyKind) -> Result<Self, ErrorStack> {
+        let key = Zeroizing::new(key.private_key_to_der()?);
+        Ok(Self { chain, key, kind, files: None })
     }
 
     /// Adds the file to an error about this certificate or its key.
@@ -181,11 +146,6 @@ impl Credentials {
             Some(files) => files.name(why),
             None => why,
         }
-    }
-
-    /// Returns the server's own certificate.
-    pub(crate) fn first(&self) -> &X509 {
-        self.chain.first().expect("a chain has a first certificate")
     }
 
     /// Returns the chain in PEM, for clients that should trust it.
@@ -231,37 +191,16 @@ pub(crate) fn require(context: &mut SslContextBuilder, roots: &[X509]) -> Result
     Ok(())
 }
 
-/// Reads the OCSP response beside a chain, if there is one.
-fn read_staple(chain: &Path) -> Result<Option<Zeroizing<Vec<u8>>>, Error> {
-    let mut file = chain.as_os_str().to_owned();
-    file.push(".ocsp");
-    let file = Path::new(&file);
-    match file.symlink_metadata() {
-        Err(why) if why.kind() == ErrorKind::NotFound => Ok(None),
-        _ => read("the OCSP response", file).map(Some),
-    }
-}
-
 /// Reads a file of at most [`PEM_BYTES_MAX`].
-pub(crate) fn read(what: &'static str, path: &Path) -> Result<Zeroizing<Vec<u8>>, Error> {
+fn read(what: &'static str, path: &Path) -> Result<Zeroizing<Vec<u8>>, Error> {
     let refuse = |why| Rejected::unreadable(what, path, why);
     let file = File::open(path).map_err(refuse)?;
-    let about = file.metadata().map_err(refuse)?;
-    // pipes have no length, and neither do files of some file systems for secrets
-    let is_sized = about.is_file() && about.len() > 0;
-    let length = if is_sized { about.len() } else { PEM_BYTES_MAX as u64 };
-    let max = usize::try_from(length).unwrap_or(PEM_BYTES_MAX).min(PEM_BYTES_MAX);
-    // Allocated at once: a buffer that grows leaves copies of the key behind. Not longer than
-    // necessary, because all of it is overwritten in the end.
-    let mut bytes = Zeroizing::new(Vec::with_capacity(max + 1));
-    file.take(max as u64 + 1).read_to_end(&mut bytes).map_err(refuse)?;
-    if bytes.len() > max {
-        let why = if max == PEM_BYTES_MAX {
-            format!("more than {PEM_BYTES_MAX} bytes: not a key or certificate")
-        } else {
-            "it became longer while it was read: try again".to_owned()
-        };
-        return Err(refuse(io::Error::new(ErrorKind::InvalidData, why)).into());
+    // Allocated at once: a buffer that grows leaves copies of the key behind.
+    let mut bytes = Zeroizing::new(Vec::with_capacity(PEM_BYTES_MAX + 1));
+    file.take(PEM_BYTES_MAX as u64 + 1).read_to_end(&mut bytes).map_err(refuse)?;
+    if bytes.len() > PEM_BYTES_MAX {
+        let why = format!("more than {PEM_BYTES_MAX} bytes: not a key or certificate");
+        return Err(refuse(io::Error::other(why)).into());
     }
     Ok(bytes)
 }
@@ -276,11 +215,9 @@ fn self_signed(kind: KeyKind) -> Result<Credentials, Error> {
     }
     let made = make_key(kind).and_then(|key| {
         let certificate = make_certificate("localhost", &key, kind, None)?;
-        Ok((Key::new(&key, certificate.public_key()?, kind)?, certificate))
+        Credentials::new(vec![certificate], &key, kind)
     });
-    let (key, certificate) = made.map_err(Unavailable::openssl("making a certificate"))?;
-    let (chain, key) = (vec![certificate], Arc::new(key));
-    Ok(Credentials { chain, key, staple: None, chain_id: [0; 32], files: None })
+    made.map_err(Unavailable::openssl("making a certificate"))
 }
 
 pub(crate) fn make_key(kind: KeyKind) -> Result<PKey<Private>, ErrorStack> {

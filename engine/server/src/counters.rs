@@ -7,8 +7,6 @@ use std::sync::OnceLock;
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::failure::{End, Failure};
-use crate::proxy::BackendCounters;
-use crate::sessions::SessionCounters;
 use crate::thread_clock::ThreadClock;
 
 /// The counts of a server since its start. The counts are exact if no connection is being served.
@@ -20,13 +18,6 @@ pub struct Counters {
     pub connections: u64,
     /// Number of connections that are open now.
     pub connections_open: u64,
-    /// Number of connections passed on to another address because of the load; they are not in
-    /// `connections`.
-    pub spilled: u64,
-    /// Number of these connections that could not be passed on, because the address did not answer.
-    pub spill_failures: u64,
-    /// Number of connections closed at once because of the load.
-    pub refused: u64,
     /// Number of handshakes completed with a private-key operation.
     pub handshakes_full: u64,
     /// Number of handshakes completed by resuming a session.
@@ -40,10 +31,6 @@ pub struct Counters {
     pub requests_cut: u64,
     /// Number of responses begun, by status class: 1xx (never), 2xx, 3xx (never), 4xx, 5xx.
     pub responses: [u64; 5],
-    /// Number of connections with HTTP/2.
-    pub http2_connections: u64,
-    /// Number of connections whose records the kernel encrypts.
-    pub kernel_tls_connections: u64,
     /// Number of bytes of bodies sent, before encryption.
     pub body_bytes: u64,
     /// Number of connections that ended after a handshake, by reason.
@@ -62,10 +49,6 @@ pub struct Counters {
     pub log_lines_lost: u64,
     /// The provider that did the private-key operations.
     pub signer: Signer,
-    /// The counts of the cache of sessions, if the server has one.
-    pub sessions: Option<SessionCounters>,
-    /// The counts of each back end, if the server is a proxy.
-    pub backends: Vec<BackendCounters>,
 }
 
 impl Counters {
@@ -162,9 +145,6 @@ impl Count {
 pub(crate) struct Tally {
     pub(crate) connections: Count,
     pub(crate) connections_closed: Count,
-    pub(crate) spilled: Count,
-    pub(crate) spill_failures: Count,
-    pub(crate) refused: Count,
     pub(crate) signatures: Count,
     pub(crate) decryptions: Count,
     pub(crate) batches: Count,
@@ -175,8 +155,6 @@ pub(crate) struct Tally {
     pub(crate) requests: Count,
     pub(crate) requests_cut: Count,
     pub(crate) responses: [Count; 5],
-    pub(crate) http2_connections: Count,
-    pub(crate) kernel_tls_connections: Count,
     pub(crate) body_bytes: Count,
     pub(crate) ends: [Count; End::ALL.len()],
     pub(crate) descriptor_pauses: Count,
@@ -240,9 +218,6 @@ pub(crate) fn sum(tallies: &[Tally]) -> Counters {
     Counters {
         connections,
         connections_open: connections.saturating_sub(connections_closed),
-        spilled: total(|tally| &tally.spilled),
-        spill_failures: total(|tally| &tally.spill_failures),
-        refused: total(|tally| &tally.refused),
         handshakes_full: total(|tally| &tally.handshakes_full),
         handshakes_resumed: total(|tally| &tally.handshakes_resumed),
         handshakes_failed: Failure::ALL.iter().map(|why| (*why, failed(*why as usize))).collect(),
@@ -250,8 +225,6 @@ pub(crate) fn sum(tallies: &[Tally]) -> Counters {
         requests_cut: total(|tally| &tally.requests_cut),
         responses: [0, 1, 2, 3, 4]
             .map(|class| tallies.iter().map(|tally| tally.responses[class].read()).sum()),
-        http2_connections: total(|tally| &tally.http2_connections),
-        kernel_tls_connections: total(|tally| &tally.kernel_tls_connections),
         body_bytes: total(|tally| &tally.body_bytes),
         ends: End::ALL.iter().map(|why| (*why, ended(*why as usize))).collect(),
         descriptor_pauses: total(|tally| &tally.descriptor_pauses),

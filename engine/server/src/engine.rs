@@ -5,19 +5,15 @@
 //! configuration file, and workers share no locks in libcrypto.
 
 use core::ffi::CStr;
-use std::collections::HashSet;
 use std::ffi::CString;
-use std::sync::Arc;
 
 use openssl::error::ErrorStack;
 use openssl::lib_ctx::{LibCtx, LibCtxRef};
 use openssl::md_ctx::MdCtx;
 use openssl::pkey::{PKeyRef, Private};
-use openssl::sha::sha256;
 use openssl::ssl::{
-    AlpnError, ClientHelloResponse, NameType, SniError, Ssl, SslAlert, SslContext,
-    SslContextBuilder, SslMode, SslOptions, SslRef, SslSessionCacheMode, SslVersion,
-    select_next_proto,
+    AlpnError, ClientHelloResponse, Ssl, SslContext, SslContextBuilder, SslMode, SslOptions,
+    SslRef, SslSessionCacheMode, SslVersion, select_next_proto,
 };
 
 use crate::certificate::{self, Credentials};
@@ -26,27 +22,11 @@ use crate::counters::SignerOperations;
 use crate::error::{Error, Misuse, Rejected, Unavailable, one_line};
 use crate::evp::{self, Source};
 use crate::ffi;
-use crate::identities::Identities;
-use crate::key::Key;
 use crate::kinds::{Engine, KeyKind};
-use crate::library::{Keys, Library};
-use crate::sessions::{Store, use_cache};
+use crate::library::Library;
+use crate::sessions::use_cache;
+use crate::setup::Setup;
 use crate::suite::{Group, Protocol, Suite};
-use crate::tickets::use_tickets;
-
-/// Returns what distinguishes sessions of servers that share ticket keys. OpenSSL asks for no client
-/// certificate when a session resumes, and only the client for its suite. So servers with other trust
-/// anchors or other suites must not resume it.
-fn session_context(config: &Config) -> [u8; 32] {
-    let mut suites = config.suites.clone();
-    if suites.is_empty() {
-        suites = Suite::defaults(config.allow_rsa_kx);
-    }
-    let mut names: Vec<&str> = suites.iter().map(|suite| suite.name()).collect();
-    names.sort_unstable();
-    let roots = sha256(config.client_roots.as_deref().unwrap_or_default());
-    sha256(&[b"tollgate", &roots[..], names.join(":").as_bytes()].concat())
-}
 
 /// How handshakes wait for their private-key operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,8 +41,7 @@ pub(crate) enum Handshakes {
 /// are freed before their library context.
 pub(crate) struct Acceptor {
     context: SslContext,
-    keys: Arc<Keys>,
-    library: Arc<Library>,
+    library: Library,
     engine: Engine,
     handshakes: Handshakes,
     /// The provider's counts after the check at start.
@@ -70,72 +49,19 @@ pub(crate) struct Acceptor {
 }
 
 impl Acceptor {
-    /// Creates a context on the thread that will use it. Refuses a default key if a provider other
-    /// than the engine's would sign or decrypt with it.
-    pub(crate) fn new(
-        config: &Config,
-        identities: &Arc<Identities>,
-        store: &Arc<Store>,
-        handshakes: Handshakes,
-    ) -> Result<Self, Error> {
-        let library = Library::new(config.engine)
-            .map_err(Unavailable::openssl("loading the engine's provider"))?;
-        let library = Arc::new(library);
-        let keys = Arc::new(Keys::new(&library, identities));
-        let context = context(&library, &keys, config, identities, store, handshakes)?;
-        let key = context.private_key().expect("`context` gives it a key");
-        let default = identities.default();
-        check_engine(config, library.context(), key, default.key.kind)
-            .map_err(|why| default.name(why))?;
-        let before = SignerOperations::default();
+    /// Creates a context on the thread that will use it. Refuses a key if a provider other than the
+    /// engine's would sign or decrypt with it.
+    pub(crate) fn new(setup: &Setup, handshakes: Handshakes) -> Result<Self, Error> {
+        let Setup { config, credentials, .. } = setup;
         let engine = config.engine;
-        let mut this = Self { context, keys, library, engine, handshakes, before };
-        this.before = this.operations();
-        Ok(this)
-    }
-
-    /// Uses these certificates for new connections. If this fails, nothing changes.
-    pub(crate) fn renew(
-        &mut self,
-        config: &Config,
-        identities: &Arc<Identities>,
-        store: &Arc<Store>,
-    ) -> Result<(), Error> {
-        self.context =
-            context(&self.library, &self.keys, config, identities, store, self.handshakes)?;
-        self.keys.retain(identities);
-        Ok(())
-    }
-
-    /// Refuses certificates that TLS does not accept, and keys that a provider other than the
-    /// engine's would sign or decrypt with. Each key is tested once, and those of `old` are not.
-    pub(crate) fn check_new(
-        &self,
-        config: &Config,
-        identities: &Identities,
-        old: Option<&Identities>,
-    ) -> Result<(), Error> {
-        let mut ssl = self.connection().map_err(Unavailable::openssl("making a connection"))?;
-        let mut tested = HashSet::new();
-        for credentials in identities.new_since(old) {
-            ffi::clear_certificates(&mut ssl);
-            let given = credentials.give_chain(&mut ssl);
-            let mut checked = given.map_err(|why| Rejected::Certificate(one_line(&why)).into());
-            let key = &credentials.key;
-            if !old.is_some_and(|old| old.has_key(&key.id)) && tested.insert(key.id) {
-                checked = checked.and_then(|()| self.check_key(config, key, &mut ssl));
-            }
-            checked.map_err(|why| credentials.name(why))?;
-        }
-        Ok(())
-    }
-
-    /// Checks a key with the connection that has its certificate.
-    fn check_key(&self, config: &Config, key: &Key, ssl: &mut SslRef) -> Result<(), Error> {
-        let decoded = self.library.decode(key);
-        let decoded = decoded.map_err(|why| Rejected::Key(one_line(&why)))?;
-        ssl.set_private_key(&decoded).map_err(|why| Rejected::Certificate(one_line(&why)))?;
-        check_engine(config, self.library.context(), &decoded, key.kind)
+        let library =
+            Library::new(engine).map_err(Unavailable::openssl("loading the engine's provider"))?;
+        let context = context(&library, setup, handshakes)?;
+        let key = context.private_key().expect("`context` gives it a key");
+        check_engine(config, library.context(), key, credentials.kind)
+            .map_err(|why| credentials.name(why))?;
+        let before = library.operations();
+        Ok(Self { context, library, engine, handshakes, before })
     }
 
     pub(crate) fn library(&self) -> &LibCtxRef {
@@ -161,9 +87,8 @@ impl Acceptor {
     ) -> Result<SslContextBuilder, ErrorStack> {
         let mut context = ffi::context(self.library.context(), self.engine.query())?;
         if let Some(credentials) = credentials {
-            let key = self.library.decode(&credentials.key)?;
-            identity(&mut context, credentials, &key)?;
-            add_chain(&mut context, credentials)?;
+            let query = self.engine.query();
+            identity(&mut context, self.library.context(), query, credentials)?;
         }
         Ok(context)
     }
@@ -190,96 +115,38 @@ fn let_pause(
     }
 }
 
-/// Creates a TLS context with these certificates.
-fn context(
-    library: &Library,
-    keys: &Arc<Keys>,
-    config: &Config,
-    identities: &Arc<Identities>,
-    store: &Arc<Store>,
-    handshakes: Handshakes,
-) -> Result<SslContext, Error> {
-    let kinds = identities.kinds();
-    let mut context = ffi::context(library.context(), config.engine.query())
+/// Creates a TLS context.
+fn context(library: &Library, setup: &Setup, handshakes: Handshakes) -> Result<SslContext, Error> {
+    let Setup { config, credentials, .. } = setup;
+    let (key, query) = (credentials.kind, config.engine.query());
+    let mut context = ffi::context(library.context(), query)
         .map_err(Unavailable::openssl("making a TLS context"))?;
-    negotiation(&mut context, config, &kinds)?;
-    look_at_hellos(&mut context, config, &kinds, store);
-    field(&mut context, config, &kinds, library.context())
+    negotiation(&mut context, config, key)?;
+    look_at_hellos(&mut context, config, key);
+    field(&mut context, config, key, library.context())
         .map_err(Unavailable::openssl("setting the prime field of DHE"))?;
-    resumption(&mut context, library.context(), config, store)
+    resumption(&mut context, setup)
         .map_err(Unavailable::openssl("setting up the resumption of sessions"))?;
-    if config.kernel_tls {
-        ffi::let_kernel_encrypt(&mut context);
-    }
     let_pause(&mut context, config.engine, handshakes)
         .map_err(Unavailable::openssl("setting up pauses of handshakes"))?;
     if let Some(roots) = &config.client_roots {
         certificate::require(&mut context, &certificate::read_roots(roots)?)
             .map_err(Unavailable::openssl("setting the trust anchors of clients"))?;
     }
-    let credentials = identities.default();
-    let key = keys
-        .decode(&credentials.key)
-        .map_err(Unavailable::openssl("reading the key into its library context"))?;
-    identity(&mut context, credentials, &key)
+    identity(&mut context, library.context(), query, credentials)
         .map_err(Unavailable::openssl("giving TLS the certificate and key"))?;
-    staple(&mut context, identities).map_err(Unavailable::openssl("setting OCSP responses"))?;
-    if identities.all().len() > 1 {
-        serve_names(&mut context, keys, identities);
-    } else {
-        add_chain(&mut context, credentials)
-            .map_err(Unavailable::openssl("giving TLS the chain of the certificate"))?;
-    }
     Ok(context.build())
-}
-
-/// Gives each connection the certificates with the name that its client asks for, or the default
-/// one. The chain of a context would serve all of them, so the context has none.
-fn serve_names(context: &mut SslContextBuilder, keys: &Arc<Keys>, identities: &Arc<Identities>) {
-    let (keys, identities) = (Arc::clone(keys), Arc::clone(identities));
-    let give = move |ssl: &mut SslRef| -> Result<(), ErrorStack> {
-        let name = ssl.servername(NameType::HOST_NAME).unwrap_or_default();
-        let found = identities.of_name(name);
-        ffi::clear_certificates(ssl);
-        found.iter().try_for_each(|at| {
-            let credentials = &identities.all()[*at];
-            let key = keys.decode(&credentials.key)?;
-            credentials.give(ssl, &key)
-        })
-    };
-    context.set_servername_callback(move |ssl, alert| {
-        give(ssl).map_err(|_| {
-            *alert = SslAlert::INTERNAL_ERROR;
-            SniError::ALERT_FATAL
-        })
-    });
-}
-
-/// Sends the OCSP response of the certificate that a connection uses, if its client asks for one.
-fn staple(context: &mut SslContextBuilder, identities: &Arc<Identities>) -> Result<(), ErrorStack> {
-    if identities.all().iter().all(|credentials| credentials.staple().is_none()) {
-        return Ok(());
-    }
-    let identities = Arc::clone(identities);
-    context.set_status_callback(move |ssl| {
-        let name = ssl.servername(NameType::HOST_NAME).unwrap_or_default();
-        let of_name = identities.of_name(name).iter().map(|at| &identities.all()[*at]);
-        let mut used =
-            of_name.filter(|own| ssl.certificate().is_some_and(|used| *used == **own.first()));
-        let staple = used.next().and_then(|credentials| credentials.staple()?.current());
-        staple.map(|der| ssl.set_ocsp_status(der)).transpose().map(|sent| sent.is_some())
-    })
 }
 
 /// Sets versions, suites, groups, and modes for reading and writing.
 fn negotiation(
     context: &mut SslContextBuilder,
     config: &Config,
-    keys: &[KeyKind],
+    key: KeyKind,
 ) -> Result<(), Error> {
     let doing = || Unavailable::openssl("setting versions, suites and groups");
-    let tls12 = config.suites_of(Protocol::Tls12, keys);
-    let tls13 = config.suites_of(Protocol::Tls13, keys);
+    let tls12 = config.suites_of(Protocol::Tls12, key);
+    let tls13 = config.suites_of(Protocol::Tls13, key);
     let spoken =
         |protocol, suites: &[Suite]| config.protocols.contains(&protocol) && !suites.is_empty();
     let (least, most) = match (spoken(Protocol::Tls12, &tls12), spoken(Protocol::Tls13, &tls13)) {
@@ -287,19 +154,15 @@ fn negotiation(
         (true, false) => (SslVersion::TLS1_2, SslVersion::TLS1_2),
         (false, true) => (SslVersion::TLS1_3, SslVersion::TLS1_3),
         (false, false) => {
-            let keys: Vec<String> = keys.iter().map(ToString::to_string).collect();
-            return Err(Misuse::NoSuite { key: keys.join(", ") }.into());
+            return Err(Misuse::NoSuite { key: key.to_string() }.into());
         }
     };
     context.set_min_proto_version(Some(least)).map_err(doing())?;
     context.set_max_proto_version(Some(most)).map_err(doing())?;
     // Replaces the system's configuration. Level 2 requires 112 bits of security, which AES128-SHA
     // and RSA-2048 have; level 1 requires 80 bits, which RSA-1024 has.
-    context.set_security_level(if config.allow_rsa_1024 && keys.contains(&KeyKind::OF_2001) {
-        1
-    } else {
-        2
-    });
+    let is_weak = config.allow_rsa_1024 && key == KeyKind::OF_2001;
+    context.set_security_level(if is_weak { 1 } else { 2 });
     if least == SslVersion::TLS1_2 {
         context.set_cipher_list(&names(&tls12)).map_err(doing())?;
     }
@@ -321,9 +184,8 @@ fn negotiation(
     );
     // One read(2) returns header and body of a record, and following records.
     context.set_read_ahead(true);
-    let offered: &[u8] = if config.http2 { b"\x02h2\x08http/1.1" } else { b"\x08http/1.1" };
-    context.set_alpn_select_callback(move |_, client| {
-        select_next_proto(offered, client).ok_or(AlpnError::NOACK)
+    context.set_alpn_select_callback(|_, client| {
+        select_next_proto(b"\x08http/1.1", client).ok_or(AlpnError::NOACK)
     });
     Ok(())
 }
@@ -332,29 +194,19 @@ fn names(suites: &[Suite]) -> String {
     suites.iter().map(|suite| suite.openssl_name()).collect::<Vec<_>>().join(":")
 }
 
-/// Looks at each `ClientHello` before libssl does: for the session that it offers, and for clients
-/// that cannot verify signatures.
-fn look_at_hellos(
-    context: &mut SslContextBuilder,
-    config: &Config,
-    keys: &[KeyKind],
-    store: &Arc<Store>,
-) {
-    let mut rsa_kx = config.suites_of(Protocol::Tls12, keys);
+/// Looks at each `ClientHello` before libssl does, for clients that cannot verify signatures.
+fn look_at_hellos(context: &mut SslContextBuilder, config: &Config, key: KeyKind) {
+    let mut rsa_kx = config.suites_of(Protocol::Tls12, key);
     rsa_kx.retain(|suite| suite.is_rsa_key_exchange());
-    let suites = CString::new(names(&rsa_kx)).expect("names have no NUL");
-    let store = store.remote().is_some().then(|| Arc::clone(store));
-    if rsa_kx.is_empty() && store.is_none() {
+    if rsa_kx.is_empty() {
         return;
     }
+    let suites = CString::new(names(&rsa_kx)).expect("names have no NUL");
     context.set_client_hello_callback(move |ssl, _| {
-        if store.as_ref().is_some_and(|store| store.must_wait(ssl)) {
-            return Ok(ClientHelloResponse::RETRY);
-        }
         // RFC 5246 §7.4.1.4.1: a client without this extension verifies SHA-1 only, and the
         // security level forbids signatures with SHA-1. OpenSSL would then refuse RSA key exchange
         // too, although RSA key exchange needs no signature.
-        if !suites.is_empty() && ffi::lacks_signature_algorithms(ssl) {
+        if ffi::lacks_signature_algorithms(ssl) {
             ffi::negotiate_without_signature(ssl, &suites)?;
         }
         Ok(ClientHelloResponse::SUCCESS)
@@ -365,10 +217,10 @@ fn look_at_hellos(
 fn field(
     context: &mut SslContextBuilder,
     config: &Config,
-    keys: &[KeyKind],
+    key: KeyKind,
     library: &LibCtxRef,
 ) -> Result<(), ErrorStack> {
-    if !config.suites_of(Protocol::Tls12, keys).iter().any(|suite| suite.is_dhe()) {
+    if !config.suites_of(Protocol::Tls12, key).iter().any(|suite| suite.is_dhe()) {
         return Ok(());
     }
     let field = config.groups.iter().copied().find(|group| group.is_field());
@@ -377,20 +229,16 @@ fn field(
     ffi::set_dhe_group(context, library, config.engine.query(), &name)
 }
 
-fn resumption(
-    context: &mut SslContextBuilder,
-    library: &LibCtxRef,
-    config: &Config,
-    store: &Arc<Store>,
-) -> Result<(), ErrorStack> {
+fn resumption(context: &mut SslContextBuilder, setup: &Setup) -> Result<(), ErrorStack> {
     context.set_session_cache_mode(SslSessionCacheMode::OFF);
-    context.set_session_id_context(&session_context(config))?;
-    match config.resumption {
+    context.set_session_id_context(b"tollgate")?;
+    match setup.config.resumption {
         Resumption::Cache => {
             context.set_options(SslOptions::NO_TICKET);
             // each would take room in the cache
             context.set_num_tickets(1)?;
-            use_cache(context, store)
+            use_cache(context, &setup.sessions);
+            Ok(())
         }
         Resumption::Off => {
             context.set_options(SslOptions::NO_TICKET);
@@ -398,24 +246,24 @@ fn resumption(
         }
         Resumption::Tickets => {
             context.set_num_tickets(2)?;
-            use_tickets(context, library, &store.tickets)
+            ffi::set_ticket_key(context, &setup.ticket_key)
         }
     }
 }
 
+/// Gives a context a chain and its key, decoded into its library context.
 fn identity(
     context: &mut SslContextBuilder,
+    library: &LibCtxRef,
+    query: &CStr,
     credentials: &Credentials,
-    key: &PKeyRef<Private>,
 ) -> Result<(), ErrorStack> {
-    context.set_certificate(credentials.first())?;
-    context.set_private_key(key)?;
-    context.check_private_key()
-}
-
-fn add_chain(context: &mut SslContextBuilder, credentials: &Credentials) -> Result<(), ErrorStack> {
-    let mut rest = credentials.chain.iter().skip(1);
-    rest.try_for_each(|certificate| context.add_extra_chain_cert(certificate.clone()))
+    let (first, rest) = credentials.chain.split_first().expect("a chain has a first certificate");
+    context.set_certificate(first)?;
+    let key = ffi::private_key(library, query, credentials.kind.id(), &credentials.key)?;
+    context.set_private_key(&key)?;
+    context.check_private_key()?;
+    rest.iter().try_for_each(|certificate| context.add_extra_chain_cert(certificate.clone()))
 }
 
 /// Signs once, checks the signature, and looks up the provider for decryption if a suite needs
@@ -441,7 +289,7 @@ fn check_engine(
         Rejected::Key("its signature is not valid: the private half is damaged".to_owned())
     })?;
     expect(provider)?;
-    let rsa_kx = config.suites_of(Protocol::Tls12, &[kind]);
+    let rsa_kx = config.suites_of(Protocol::Tls12, kind);
     if rsa_kx.iter().any(|suite| suite.is_rsa_key_exchange()) {
         expect(decrypter(source, key).map_err(fails)?)?;
     }

@@ -46,14 +46,10 @@ words! {
         Malformed = "malformed",
         /// No suite, group or signature algorithm in common.
         NothingShared = "nothing_shared",
-        /// The first bytes are no header of the PROXY protocol.
-        ProxyHeader = "proxy_header",
         /// The server stopped.
         Stopped = "stopped",
         /// The handshake took longer than the limit.
         Timeout = "timeout",
-        /// The address of the client has as many connections as are allowed.
-        TooMany = "too_many",
         /// No version in common.
         Version = "version",
         /// Another rule of TLS was broken.
@@ -64,8 +60,6 @@ words! {
 words! {
     /// The end of a connection after its handshake.
     End {
-        /// A back end did not complete its response.
-        Backend = "backend",
         /// A file became shorter, or could not be read, while it was sent.
         File = "file",
         /// The client sent no request within the limit.
@@ -78,7 +72,7 @@ words! {
         Stopped = "stopped",
         /// The client took longer than the limit to send a request or to accept a response.
         Timeout = "timeout",
-        /// A rule of TLS or HTTP/2 was broken, or one of its limits was exceeded.
+        /// A rule of TLS was broken.
         Violation = "violation",
     }
 }

@@ -4,8 +4,6 @@
 
 use core::ffi::{CStr, c_char, c_int, c_long, c_uchar, c_uint, c_void};
 use core::ptr;
-use std::io::{self, Read, Write};
-use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd, RawFd};
 
 use foreign_types::{ForeignType, ForeignTypeRef};
 use openssl::error::ErrorStack;
@@ -13,11 +11,12 @@ use openssl::lib_ctx::LibCtxRef;
 use openssl::pkey::{Id, PKey, Private};
 use openssl::pkey_ctx::PkeyCtx;
 use openssl::provider::ProviderRef;
-use openssl::ssl::{SslContextBuilder, SslMethod, SslOptions, SslRef, SslStream};
+use openssl::ssl::{SslContextBuilder, SslMethod, SslRef};
 use openssl_sys as sys;
 use tollgate_provider::InitFunction;
 
 use crate::counters::SignerOperations;
+use crate::sessions::TicketKey;
 
 /// `SSL_CTRL_GET_NEGOTIATED_GROUP` of `openssl/ssl.h`.
 const GET_NEGOTIATED_GROUP: c_int = 134;
@@ -30,12 +29,8 @@ const CLEAR_MODE: c_int = 78;
 /// `SSL_MODE_ASYNC` of `openssl/ssl.h`.
 const MODE_ASYNC: c_long = 0x100;
 
-/// `SSL_OP_ENABLE_KTLS` of `openssl/ssl.h`.
-const ENABLE_KTLS: SslOptions = SslOptions::from_bits_retain(1 << 3);
-/// `BIO_NOCLOSE` of `openssl/bio.h`.
-const NO_CLOSE: c_int = 0;
-/// `BIO_CTRL_GET_KTLS_SEND` of `openssl/bio.h`.
-const GET_KTLS_SEND: c_int = 73;
+/// `SSL_CTRL_SET_TLSEXT_TICKET_KEYS` of `openssl/tls1.h`.
+const SET_TICKET_KEYS: c_int = 59;
 
 /// `SSL_ERROR_WANT_ASYNC` of `openssl/ssl.h`.
 const WANT_ASYNC: c_int = 9;
@@ -56,8 +51,6 @@ unsafe extern "C" {
         context: *mut sys::SSL_CTX,
         callback: extern "C" fn(*mut sys::SSL, *mut c_void) -> c_int,
     ) -> c_int;
-    fn SSL_certs_clear(ssl: *mut sys::SSL);
-    fn SSL_set0_wbio(ssl: *mut sys::SSL, bio: *mut sys::BIO);
     fn OSSL_PROVIDER_add_builtin(
         libctx: *mut sys::OSSL_LIB_CTX,
         name: *const c_char,
@@ -226,58 +219,30 @@ pub fn end_pauses(ssl: &SslRef) {
     unsafe { sys::SSL_ctrl(ssl.as_ptr(), CLEAR_MODE, MODE_ASYNC, ptr::null_mut()) };
 }
 
-/// Lets the kernel encrypt the records of connections that [`write_directly`], where it has the
-/// negotiated suite. OpenSSL tries this at the end of the handshake, and encrypts itself if it fails.
-pub(crate) fn let_kernel_encrypt(context: &mut SslContextBuilder) {
-    context.set_options(ENABLE_KTLS);
-}
-
-/// Lets a connection write to the socket of its stream itself: OpenSSL gives the kernel keys only for
-/// sockets that it knows. Reads still go through the stream.
-pub(crate) fn write_directly<S: Read + Write + AsFd>(
-    stream: &SslStream<S>,
-) -> Result<(), ErrorStack> {
-    let socket = stream.get_ref().as_fd().as_raw_fd();
-    // SAFETY: an open socket, which the BIO does not close. The stream owns it, and so keeps it open as
-    // long as the connection exists.
-    let bio = non_null(unsafe { sys::BIO_new_socket(socket, NO_CLOSE) })?;
-    // SAFETY: a valid connection, which owns the new BIO from now on and frees the old one.
-    unsafe { SSL_set0_wbio(stream.ssl().as_ptr(), bio) };
-    Ok(())
-}
-
-/// Returns whether the kernel encrypts what is written to the connection's socket.
-pub(crate) fn kernel_encrypts(ssl: &SslRef) -> bool {
-    // SAFETY: a valid connection.
-    let bio = unsafe { sys::SSL_get_wbio(ssl.as_ptr()) };
-    // SAFETY: the connection has a BIO; this control takes no pointer. BIOs that do not know it return 0.
-    unsafe { sys::BIO_ctrl(bio, GET_KTLS_SEND, 0, ptr::null_mut()) == 1 }
-}
-
-/// Removes all certificates and keys of this connection, which has those of its context at first.
-pub(crate) fn clear_certificates(ssl: &mut SslRef) {
-    // SAFETY: a valid connection.
-    unsafe { SSL_certs_clear(ssl.as_ptr()) };
-}
-
-/// Returns an extension of the `ClientHello`, by its number. Valid only within the callback for the
-/// `ClientHello`.
-pub(crate) fn client_hello_extension(ssl: &SslRef, number: c_uint) -> Option<&[u8]> {
+/// Returns whether the `ClientHello` has no `signature_algorithms`. Valid only within its callback.
+pub(crate) fn lacks_signature_algorithms(ssl: &SslRef) -> bool {
     let (mut data, mut len) = (ptr::null(), 0);
     // SAFETY: a valid connection and two variables to fill.
     let found = unsafe {
-        sys::SSL_client_hello_get0_ext(ssl.as_ptr(), number, &raw mut data, &raw mut len)
+        sys::SSL_client_hello_get0_ext(
+            ssl.as_ptr(),
+            SIGNATURE_ALGORITHMS,
+            &raw mut data,
+            &raw mut len,
+        )
     };
-    if found != 1 || data.is_null() {
-        return None;
-    }
-    // SAFETY: libssl keeps these bytes during the callback, and the connection is borrowed as long.
-    Some(unsafe { core::slice::from_raw_parts(data, len) })
+    found != 1
 }
 
-/// Returns whether the `ClientHello` has no `signature_algorithms`. Valid only within its callback.
-pub(crate) fn lacks_signature_algorithms(ssl: &SslRef) -> bool {
-    client_hello_extension(ssl, SIGNATURE_ALGORITHMS).is_none()
+/// Lets a context encrypt its tickets with this key.
+pub(crate) fn set_ticket_key(
+    context: &mut SslContextBuilder,
+    key: &TicketKey,
+) -> Result<(), ErrorStack> {
+    let length = c_long::try_from(key.len()).expect("80 bytes");
+    let bytes = key.as_ptr().cast_mut().cast();
+    // SAFETY: a valid context; OpenSSL copies the bytes of a key of this length, and does not write.
+    check(unsafe { sys::SSL_CTX_ctrl(context.as_ptr(), SET_TICKET_KEYS, length, bytes) })
 }
 
 /// Restricts the connection to these suites, which need no signature, and lets OpenSSL assume SHA-1
@@ -303,28 +268,4 @@ pub(crate) fn negotiated_group(ssl: &SslRef) -> Option<c_int> {
         return None;
     }
     c_int::try_from(nid).ok()
-}
-
-/// Checks that a signal could be sent to a thread, without one.
-#[cfg(test)]
-pub(crate) fn signal_zero(process: u32, thread: i32) -> io::Result<()> {
-    // SAFETY: three numbers; signal 0 does nothing.
-    let result = unsafe { libc::syscall(libc::SYS_tgkill, process.cast_signed(), thread, 0) };
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
-}
-
-/// Lets the kernel send signals about a socket to this process.
-#[cfg(test)]
-pub(crate) fn own(socket: BorrowedFd<'_>) -> io::Result<()> {
-    let process = std::process::id().cast_signed();
-    // SAFETY: three numbers; the descriptor is open.
-    let result = unsafe { libc::fcntl(socket.as_raw_fd(), libc::F_SETOWN, process) };
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
-}
-
-/// Duplicates a descriptor that this process has inherited and never closes.
-pub(crate) fn duplicate(inherited: RawFd) -> io::Result<OwnedFd> {
-    // SAFETY: the descriptor is open, and nothing in this process closes it.
-    let borrowed = unsafe { BorrowedFd::borrow_raw(inherited) };
-    borrowed.try_clone_to_owned()
 }

@@ -6,7 +6,6 @@
 //! [`Connection::turn`]. Deadlines are not enforced.
 
 use core::cell::RefCell;
-use core::ffi::CStr;
 use core::fmt;
 use core::net::Ipv4Addr;
 use core::time::Duration;
@@ -18,14 +17,13 @@ use openssl::pkey::{PKeyRef, Private};
 use openssl::ssl::{Ssl, SslContextBuilder, SslStream, SslVerifyMode};
 
 use crate::config::Config;
-use crate::connection::{self, BoundedReads, Context, Opened};
+use crate::connection::{self, BoundedReads, Context};
 pub use crate::connection::{Transport, Turn};
 use crate::counters::SignerOperations;
 use crate::engine::{Acceptor, Handshakes};
 use crate::error::{Error, Unavailable};
 pub use crate::evp::Source;
 pub use crate::ffi::{end_pauses, is_paused};
-use crate::identities::Identities;
 use crate::issued::Issued;
 use crate::log::{Journal, Writer};
 use crate::setup::Setup;
@@ -36,24 +34,22 @@ const LOG_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// A server's worker without listener, event loop and thread.
 pub struct Worker {
-    acceptor: Arc<Acceptor>,
-    identities: Arc<Identities>,
-    query: &'static CStr,
+    setup: Setup,
     writer: Option<Writer>,
     /// Connections use it one after the other.
     cx: RefCell<Context>,
+    acceptor: Arc<Acceptor>,
 }
 
 impl Worker {
-    /// Creates a worker. Of `config`, all addresses, the number of workers, cores, the proxy, the
-    /// PROXY protocol and the limit for an address are ignored. The engine may pause handshakes, as
-    /// in a server: such a connection asks for another turn.
+    /// Creates a worker. Of `config`, the address, the number of workers and cores are ignored. The
+    /// engine may pause handshakes, as in a server: such a connection asks for another turn.
     ///
     /// # Errors
     ///
     /// Those of [`crate::Server::start`], except errors of sockets and threads.
     pub fn new(config: &Config) -> Result<Self, Error> {
-        Self::of(config, Handshakes::MayPause)
+        Self::create(config, Handshakes::MayPause)
     }
 
     /// Creates a worker whose handshakes never pause, as those of most servers.
@@ -62,22 +58,16 @@ impl Worker {
     ///
     /// As [`Self::new`].
     pub fn without_pauses(config: &Config) -> Result<Self, Error> {
-        Self::of(config, Handshakes::RunAtOnce)
+        Self::create(config, Handshakes::RunAtOnce)
     }
 
-    fn of(config: &Config, handshakes: Handshakes) -> Result<Self, Error> {
-        let setup = Setup::new(Config { workers: 1, pin: None, proxy: None, ..config.clone() })?;
-        let identities = setup.identities.newest();
-        let store = setup.store(None);
-        let acceptor = Arc::new(setup.acceptor(&identities, &store, handshakes)?);
-        let Setup { config, shared, .. } = setup;
-        let kind = identities.default().key.kind;
-        let (writer, to) = start_log(&config, kind, config.address.to_string(), &shared)?.unzip();
-        let journal = Journal::new(to, Arc::clone(shared.log()));
-        let mut cx = Context::new(0, config.limits, shared, Arc::clone(&acceptor), store);
-        cx.journal = journal;
-        let query = config.engine.query();
-        Ok(Self { acceptor, identities, query, writer, cx: RefCell::new(cx) })
+    fn create(config: &Config, handshakes: Handshakes) -> Result<Self, Error> {
+        let setup = Setup::new(Config { workers: 1, pin: None, ..config.clone() })?;
+        let acceptor = Arc::new(Acceptor::new(&setup, handshakes)?);
+        let (writer, to) = start_log(&setup, setup.config.address)?.unzip();
+        let mut cx = Context::new(0, &setup, Arc::clone(&acceptor));
+        cx.journal = Journal::new(to, Arc::clone(setup.shared.log()));
+        Ok(Self { setup, writer, cx: RefCell::new(cx), acceptor })
     }
 
     /// Creates a connection over `transport`, before its handshake.
@@ -94,8 +84,7 @@ impl Worker {
         let number = cx.tally().connections.read();
         let client = Ipv4Addr::LOCALHOST.into();
         let now = Instant::now();
-        let opened = Opened { number, key: 0, client, counted: None, has_preface: false, now };
-        let inner = connection::Connection::new(stream, opened, &cx.limits);
+        let inner = connection::Connection::new(stream, (number, client), now, &cx.limits);
         Ok(Connection { inner, worker: self })
     }
 
@@ -107,7 +96,7 @@ impl Worker {
     ///
     /// OpenSSL is out of memory.
     pub fn plain_context(&self) -> Result<SslContextBuilder, ErrorStack> {
-        let mut context = self.acceptor.plain_context(Some(self.identities.default()))?;
+        let mut context = self.acceptor.plain_context(Some(&self.setup.credentials))?;
         self.acceptor.let_pause(&mut context)?;
         Ok(context)
     }
@@ -143,7 +132,7 @@ impl Worker {
     ) -> Result<SslContextBuilder, Error> {
         let doing = || Unavailable::openssl("making a TLS context of clients");
         let credentials = own.map(Issued::credentials).transpose()?;
-        let mut context = self.acceptor.plain_context(credentials.as_deref()).map_err(doing())?;
+        let mut context = self.acceptor.plain_context(credentials.as_ref()).map_err(doing())?;
         let root = server.trust_anchor().clone();
         context.cert_store_mut().add_cert(root).map_err(doing())?;
         context.set_verify(SslVerifyMode::PEER);
@@ -153,7 +142,7 @@ impl Worker {
     /// Returns the library context of the connections.
     #[must_use]
     pub fn source(&self) -> Source<'_> {
-        Source { library: self.acceptor.library(), query: self.query }
+        Source { library: self.acceptor.library(), query: self.setup.config.engine.query() }
     }
 
     /// Returns the private key of the connections, in their library context.

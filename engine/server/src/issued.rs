@@ -1,7 +1,6 @@
 //! A chain of certificates below a trust anchor, generated for tests and measurements.
 
 use core::fmt;
-use std::sync::Arc;
 
 use openssl::error::ErrorStack;
 use openssl::pkey::{PKey, Private};
@@ -107,7 +106,7 @@ impl Issued {
         &self.root
     }
 
-    pub(crate) fn credentials(&self) -> Result<Arc<Credentials>, Error> {
+    pub(crate) fn credentials(&self) -> Result<Credentials, Error> {
         Credentials::load(&self.certificate()?)
     }
 }

@@ -1,4 +1,4 @@
-//! Embedded TLS server. It uses OpenSSL with the Tollgate provider, one thread per core, and
+//! The measuring server. It uses OpenSSL with the Tollgate provider, one thread per core, and
 //! non-blocking sockets.
 //!
 //! The fourth rung of the benchmark ladder measures this server. The server therefore reports which
@@ -7,9 +7,7 @@
 //!
 //! * [`Server::start`] takes a [`Config`]; [`Running::stop`] drains, flushes the log and reports.
 //! * HTTP/1.1 with keep-alive and pipelining: `/bytes/N` (byte i is i modulo [`BODY_PERIOD`], N up
-//!   to [`BODY_BYTES_MAX`]), files below a root, `/metrics`; GET and HEAD. Every client can
-//!   read the metrics: counts and the kind of key, but no data of clients.
-//! * HTTP/2 beside it with [`Config::http2`], also for a proxy, which speaks HTTP/1.1 to back ends.
+//!   to [`BODY_BYTES_MAX`]) and files below a root; GET and HEAD.
 //! * TLS 1.2 and 1.3. RSA key exchange only with [`Config::allow_rsa_kx`], resumption only with
 //!   [`Config::resumption`]. No early data, renegotiation or compression.
 //! * [`in_memory`] has the same connections without sockets, to measure their cost.
@@ -41,63 +39,42 @@
 //! This crate is internal: what it promises is the program `tollgate serve` and its files.
 #![deny(unsafe_code)]
 
-mod addresses;
 mod certificate;
 mod config;
-mod confine;
 mod connection;
 mod counters;
 mod engine;
 mod error;
 mod evp;
 mod failure;
-pub mod families;
 mod ffi;
 mod http;
-mod identities;
 pub mod in_memory;
 mod issued;
-mod key;
 mod kinds;
 mod library;
 mod listener;
 pub mod log;
-mod metrics;
 mod notice;
-mod peer;
-mod plain;
-mod proxy;
 mod server;
 mod sessions;
-pub mod settings;
 mod setup;
 mod shared;
-mod site;
-mod spill;
-mod staple;
 mod suite;
 mod thread_clock;
-mod tickets;
 mod unknown_name;
 mod worker;
 mod workers;
 
 pub use certificate::Certificate;
 pub use config::{Config, Limits, Resumption};
-pub use confine::{confine, hide_memory};
 pub use counters::{Counters, Signer, SignerOperations};
-pub use error::{BACKENDS_MAX, Error, Misuse, Rejected, SESSIONS_MAX, Unavailable, WORKERS_MAX};
+pub use error::{Error, Misuse, Rejected, Unavailable, WORKERS_MAX};
 pub use failure::{End, Failure};
 pub use http::{BODY_BYTES_MAX, BODY_PERIOD};
 pub use issued::Issued;
 pub use kinds::{Engine, KeyKind};
-pub use listener::Listen;
 pub use notice::{Notice, Notify};
-pub use peer::Peer;
-pub use plain::MetricsPage;
-pub use proxy::{BackendCounters, HealthCheck, Proxy};
 pub use server::{Report, Running, Server};
-pub use sessions::{Redis, RedisCounters, SessionCounters, Sessions};
-pub use spill::Spill;
 pub use suite::{Group, Protocol, Suite};
 pub use unknown_name::UnknownName;

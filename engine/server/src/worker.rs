@@ -16,25 +16,15 @@ use openssl::ssl::SslStream;
 use rustix::io::Errno;
 use slab::Slab;
 
-use crate::addresses::Counted;
-use crate::connection::{BoundedReads, Connection, Context, Opened, Turn, failed_to_open};
+use crate::connection::{BoundedReads, Connection, Context, Turn, failed_to_open};
 use crate::failure::Failure;
-use crate::ffi;
 use crate::log::Journal;
 use crate::notice::Notice;
-use crate::sessions::{Owner, own};
 use crate::setup::Setup;
-use crate::spill::{Load, Spilled, Turns};
 
 const LISTENER: Token = Token(usize::MAX - 1);
 /// The token that wakes a worker from outside.
 pub(crate) const WAKE: Token = Token(usize::MAX - 2);
-
-/// The token of the worker's connection to Redis.
-pub(crate) const REDIS: Token = Token(usize::MAX - 3);
-
-/// The tokens of connections that are passed on begin here.
-const SPILLED: usize = 1 << (usize::BITS - 2);
 
 /// Time between checks of deadlines.
 const SWEEP: Duration = Duration::from_millis(100);
@@ -58,32 +48,13 @@ pub(crate) struct Worker {
     poll: Poll,
     cx: Context,
     setup: Arc<Setup>,
-    /// The generation of the certificates in use.
-    generation: u64,
     /// The listener may have pending connections.
     accept_ready: bool,
     /// The end of a pause in accepting.
     paused: Option<Instant>,
     /// Connections that need another turn.
     again: Vec<usize>,
-    /// Connections that are passed on.
-    spilled: Spilled,
-    /// The times of the event loop.
-    turns: Turns,
     next_sweep: Instant,
-}
-
-/// Connections of clients have even tokens, those to back ends odd ones.
-const fn client_token(key: usize) -> Token {
-    Token(key * 2)
-}
-
-pub(crate) const fn upstream_token(key: usize) -> Token {
-    Token(key * 2 + 1)
-}
-
-const fn spilled_token(number: usize) -> Token {
-    Token(SPILLED + number)
 }
 
 impl Worker {
@@ -101,12 +72,9 @@ impl Worker {
             next_sweep: cx.now + SWEEP,
             cx,
             setup,
-            generation: 0,
             accept_ready: true,
             paused: None,
             again: Vec::new(),
-            spilled: Spilled::new(),
-            turns: Turns::default(),
         })
     }
 
@@ -114,13 +82,11 @@ impl Worker {
     pub(crate) fn run(mut self, journal: Journal) -> u64 {
         self.cx.journal = journal;
         let mut events = Events::with_capacity(EVENTS_MAX);
-        let mut began = Instant::now();
         loop {
             self.cx.now = Instant::now();
             self.begin_draining();
             if let Some(deadline) = self.cx.draining
-                && ((self.connections.is_empty() && self.spilled.len() == 0)
-                    || self.cx.now >= deadline)
+                && (self.connections.is_empty() || self.cx.now >= deadline)
             {
                 let cut = self.close_remaining();
                 self.cx.journal.finish(deadline.max(self.cx.now) + LOG_TIMEOUT);
@@ -133,35 +99,18 @@ impl Worker {
                 events.clear();
             }
             self.cx.tally().loop_turns.add(1);
-            let woken = Instant::now();
-            self.turns.add(woken - self.cx.now, self.cx.now - began);
-            (self.cx.now, began) = (woken, woken);
+            self.cx.now = Instant::now();
             for event in &events {
                 match event.token() {
                     LISTENER => self.accept_ready = true,
                     WAKE => {}
-                    REDIS => {
-                        if let Some(mut remote) = self.cx.store.remote() {
-                            remote.wake();
-                        }
-                    }
-                    Token(token) if token >= SPILLED => self.pass_on(token - SPILLED),
-                    Token(token) if token % 2 == 0 => {
+                    Token(key) => {
                         if event.is_read_closed()
-                            && let Some(connection) = self.connections.get_mut(token / 2)
+                            && let Some(connection) = self.connections.get_mut(key)
                         {
                             connection.client_has_closed();
                         }
-                        self.turn(token / 2);
-                    }
-                    Token(token) => {
-                        let upstreams = self.cx.upstreams.as_mut();
-                        if let Some(owner) = upstreams.and_then(|ups| ups.owner(token / 2)) {
-                            if let Some(connection) = self.connections.get_mut(owner.connection) {
-                                connection.wake(owner.stream);
-                            }
-                            self.turn(owner.connection);
-                        }
+                        self.turn(key);
                     }
                 }
             }
@@ -171,70 +120,22 @@ impl Worker {
                 }
                 self.turn(key);
             }
-            for number in self.spilled.take_again() {
-                self.pass_on(number);
-            }
-            // a client that comes after a reload gets the new certificates
-            self.renew_certificates();
             self.accept();
             self.sweep();
-            self.ask_redis();
             self.cx.journal.tick(self.cx.now);
-        }
-    }
-
-    /// Uses new certificates for new connections, if there are any.
-    fn renew_certificates(&mut self) {
-        let Self { setup, cx, generation, .. } = self;
-        if let Some(newer) = setup.identities.newer(generation) {
-            let acceptor = Arc::get_mut(&mut cx.acceptor).expect("only this worker has it");
-            if let Err(why) = acceptor.renew(&setup.config, &newer, &cx.store) {
-                cx.shared.say(&Notice::OldCertificates { why: why.to_string() });
-            }
-        }
-    }
-
-    /// Exchanges questions and answers with Redis. A handshake whose answer has come, or comes too
-    /// late, goes on.
-    fn ask_redis(&mut self) {
-        loop {
-            let answered = match self.cx.store.remote() {
-                Some(mut remote) => remote.tick(Instant::now()),
-                None => return,
-            };
-            if answered.is_empty() {
-                return;
-            }
-            for Owner { key, number } in answered {
-                if let Some(connection) = self.connections.get_mut(key)
-                    && connection.number() == number
-                {
-                    connection.session_answered();
-                    self.turn(key);
-                }
-            }
         }
     }
 
     /// Returns how long to wait for events, or `None` if there is no limit.
     fn wait(&self) -> Option<Duration> {
         let now = self.cx.now;
-        let has_more = !self.again.is_empty() || self.spilled.has_more();
-        if has_more || (self.accept_ready && self.may_accept()) {
+        if !self.again.is_empty() || (self.accept_ready && self.may_accept()) {
             return Some(Duration::ZERO);
         }
         let until = |then: Instant| then.saturating_duration_since(now);
-        // idle connections to back ends are closed when the next client comes, or by the back end
-        let is_empty = self.connections.is_empty() && self.spilled.len() == 0;
-        let sweep = (!is_empty).then(|| until(self.next_sweep));
-        let redis = self.cx.store.remote().map(|remote| remote.wait(now));
-        let waits = [
-            sweep,
-            redis,
-            self.paused.map(until),
-            self.cx.draining.map(until),
-            self.cx.journal.wait(now),
-        ];
+        let sweep = (!self.connections.is_empty()).then(|| until(self.next_sweep));
+        let waits =
+            [sweep, self.paused.map(until), self.cx.draining.map(until), self.cx.journal.wait(now)];
         waits.into_iter().flatten().min()
     }
 
@@ -255,7 +156,7 @@ impl Worker {
             }
             if self.connections.len() >= self.cx.limits.connections_max {
                 let connections_max = self.cx.limits.connections_max;
-                return self.cx.shared.say(&Notice::ConnectionsMax { connections_max });
+                return self.cx.shared.notify(&Notice::ConnectionsMax { connections_max });
             }
             if self.paused.is_some() {
                 return;
@@ -264,9 +165,6 @@ impl Worker {
                 return;
             };
             match listener.accept() {
-                Ok((socket, client)) if self.is_full() => {
-                    self.spill(socket, client.ip().to_canonical());
-                }
                 Ok((socket, client)) => self.admit(socket, client.ip().to_canonical()),
                 Err(why) if why.kind() == io::ErrorKind::WouldBlock => self.accept_ready = false,
                 Err(why) => self.accept_failed(&why),
@@ -280,7 +178,7 @@ impl Worker {
         if Errno::from_io_error(why).is_some_and(|errno| short_of.contains(&errno)) {
             self.paused = Some(self.cx.now + PAUSE);
             self.cx.tally().descriptor_pauses.add(1);
-            self.cx.shared.say(&Notice::Descriptors);
+            self.cx.shared.notify(&Notice::Descriptors);
         }
     }
 
@@ -290,75 +188,19 @@ impl Worker {
         let number =
             tally.connections.read() * self.setup.config.workers as u64 + self.cx.worker as u64 + 1;
         tally.connections.add(1);
-        let has_preface = self.setup.config.proxy_protocol;
-        let counted = self.enter(client);
         let entry = self.connections.vacant_entry();
-        let (registry, cx, setup) = (self.poll.registry(), &mut self.cx, &self.setup);
-        let opened = counted.and_then(|counted| {
-            // Out of memory: the connection is closed.
-            let failed = |_| Failure::Internal;
-            let token = client_token(entry.key());
-            registry.register(&mut socket, token, Interest::READABLE).map_err(failed)?;
-            let mut ssl = cx.acceptor.connection().map_err(|_| Failure::Internal)?;
-            if setup.config.sessions.redis.is_some() {
-                own(&mut ssl, Owner { key: entry.key(), number });
-            }
-            let stream = SslStream::new(ssl, BoundedReads::new(socket));
-            let stream = stream.map_err(|_| Failure::Internal)?;
-            if setup.config.kernel_tls {
-                ffi::write_directly(&stream).map_err(|_| Failure::Internal)?;
-            }
-            Ok((stream, counted))
+        let (registry, cx) = (self.poll.registry(), &mut self.cx);
+        // Out of memory: the connection is closed.
+        let registered = registry.register(&mut socket, Token(entry.key()), Interest::READABLE);
+        let stream = registered.ok().and_then(|()| {
+            let ssl = cx.acceptor.connection().ok()?;
+            SslStream::new(ssl, BoundedReads::new(socket)).ok()
         });
-        let (stream, counted) = match opened {
-            Ok(opened) => opened,
-            Err(failure) => {
-                cx.tally().connections_closed.add(1);
-                return failed_to_open(number, client, failure, cx);
-            }
+        let Some(stream) = stream else {
+            cx.tally().connections_closed.add(1);
+            return failed_to_open(number, client, Failure::Internal, cx);
         };
-        let key = entry.key();
-        let opened = Opened { number, key, client, counted, has_preface, now: cx.now };
-        entry.insert(Connection::new(stream, opened, &cx.limits));
-        cx.handshakes += 1;
-    }
-
-    /// Returns whether the load is above a limit, so that new connections are not for this worker.
-    fn is_full(&self) -> bool {
-        self.setup.config.spill.as_ref().is_some_and(|spill| {
-            let (handshakes, connections) = (self.cx.handshakes, self.connections.len());
-            spill.is_full(&Load { handshakes, connections, turns: self.turns })
-        })
-    }
-
-    /// Counts a connection of an address. Behind a load balancer, the address is known later.
-    fn enter(&self, client: IpAddr) -> Result<Option<Counted>, Failure> {
-        if self.setup.config.proxy_protocol { Ok(None) } else { self.cx.shared.enter(client) }
-    }
-
-    /// Passes a connection on to another address, or closes it.
-    fn spill(&mut self, socket: TcpStream, client: IpAddr) {
-        let spill = self.setup.config.spill.as_ref().expect("without it, no worker is full");
-        self.cx.shared.say(&Notice::Spill { to: spill.to });
-        let counted = self.enter(client);
-        let to = spill.to.filter(|_| self.spilled.len() < spill.spilled_max);
-        let (Some(to), Ok(counted)) = (to, counted) else {
-            return self.cx.tally().refused.add(1);
-        };
-        self.cx.tally().spilled.add(1);
-        let until = (to, self.cx.now + spill.connect);
-        let registry = (self.poll.registry(), spilled_token as fn(usize) -> Token);
-        if self.spilled.begin(socket, counted, until, registry).is_err() {
-            self.cx.tally().spill_failures.add(1);
-        }
-    }
-
-    /// Moves bytes of a connection that is passed on.
-    fn pass_on(&mut self, number: usize) {
-        let idle = self.setup.config.spill.as_ref().map(|spill| spill.idle).unwrap_or_default();
-        if self.spilled.turn(number, (self.cx.now, idle)) {
-            self.cx.tally().spill_failures.add(1);
-        }
+        entry.insert(Connection::new(stream, (number, client), cx.now, &cx.limits));
     }
 
     /// Calls `act` for a connection, and acts on its result.
@@ -382,7 +224,7 @@ impl Worker {
                 let both = Interest::READABLE | Interest::WRITABLE;
                 // Fails only because of a bug; the deadline then ends the connection.
                 let registry = self.poll.registry();
-                let _ = connection.socket().reregister(registry, client_token(key), both);
+                let _ = connection.socket().reregister(registry, Token(key), both);
             }
             Turn::Wait => {}
             Turn::Close => self.remove(key),
@@ -398,7 +240,6 @@ impl Worker {
         // Until a child of this process has called execve(2), it keeps the socket open: events of
         // the old connection would reach the next one with its key.
         let _ = self.poll.registry().deregister(connection.socket());
-        connection.release_upstreams(&mut self.cx);
         self.cx.tally().connections_closed.add(1);
     }
 
@@ -409,11 +250,6 @@ impl Worker {
             return;
         }
         self.next_sweep = now + SWEEP;
-        let unconnected = self.spilled.sweep(now);
-        self.cx.tally().spill_failures.add(unconnected);
-        if let Some(upstreams) = &mut self.cx.upstreams {
-            upstreams.sweep(now);
-        }
         let late = |(key, connection): (usize, &Connection<TcpStream>)| {
             (connection.deadline() <= now && !connection.is_paused()).then_some(key)
         };
@@ -444,7 +280,6 @@ impl Worker {
             }
         }
         if let Some(mut listener) = self.listener.take() {
-            // A socket of systemd stays open, and would wake this worker for each client.
             let _ = self.poll.registry().deregister(&mut listener);
         }
         self.paused = None;
@@ -475,7 +310,7 @@ impl Worker {
     fn close_remaining(&mut self) -> u64 {
         self.complete_paused();
         let keys: Vec<usize> = self.connections.iter().map(|(key, _)| key).collect();
-        let mut cut = self.spilled.len() as u64;
+        let mut cut = 0;
         for key in keys {
             self.with(key, |connection, cx| {
                 cut += u64::from(connection.cut(cx));

@@ -14,20 +14,16 @@ use std::time::Instant;
 use mio::{Poll, Waker};
 use rustix::thread::CpuSet;
 
-use crate::config::Config;
 use crate::connection::Context;
-use crate::engine::Handshakes;
+use crate::engine::{Acceptor, Handshakes};
 use crate::error::{Error, Unavailable};
-use crate::kinds::KeyKind;
 use crate::log::{Batches, Journal, SCHEMA, StartLine, Writer, now_us};
 use crate::notice::Notice;
-use crate::proxy::Upstreams;
-use crate::sessions::Remote;
 use crate::setup::Setup;
 use crate::shared::Shared;
-use crate::worker::{REDIS, WAKE, Worker, upstream_token};
+use crate::worker::{WAKE, Worker};
 
-/// The worker threads. If dropped before [`Workers::begin`], they end without serving.
+/// The worker threads. If dropped before [`Workers::serve`], they end without serving.
 #[derive(Default)]
 pub(crate) struct Workers {
     wakers: Vec<Waker>,
@@ -72,14 +68,13 @@ impl Workers {
     }
 
     /// Opens the log and makes the workers serve.
-    pub(crate) fn begin(
+    pub(crate) fn serve(
         &mut self,
         setup: &Setup,
         address: SocketAddr,
     ) -> Result<Option<Writer>, Error> {
         let shared = &setup.shared;
-        let kind = setup.identities.newest().default().key.kind;
-        let log = start_log(&setup.config, kind, address.to_string(), shared)?;
+        let log = start_log(setup, address)?;
         let (writer, to) = log.unzip();
         for sender in self.journals.drain(..) {
             // Fails if the worker has ended, which `join` reports.
@@ -129,18 +124,17 @@ impl Drop for Workers {
 
 /// Starts the access log, if the configuration names one.
 pub(crate) fn start_log(
-    config: &Config,
-    key: KeyKind,
-    address: String,
-    shared: &Shared,
+    setup: &Setup,
+    address: SocketAddr,
 ) -> Result<Option<(Writer, Batches)>, Error> {
+    let Setup { config, credentials, shared, .. } = setup;
     let start = StartLine {
         time_us: now_us(),
         schema: SCHEMA,
-        address,
+        address: address.to_string(),
         engine: config.engine.name().to_owned(),
         provider: config.engine.provider().to_owned(),
-        key: key.to_string(),
+        key: credentials.kind.to_string(),
         workers: config.workers as u64,
         openssl: openssl::version::version().to_owned(),
     };
@@ -180,7 +174,7 @@ fn run(worker: Worker, journal: Journal, index: usize, shared: &Shared) -> u64 {
     // Unwind safe: the worker is dropped, and the counters are consistent at any time.
     let served = catch_unwind(AssertUnwindSafe(|| worker.run(journal)));
     served.unwrap_or_else(|panic| {
-        shared.say(&Notice::WorkerLost { worker: index });
+        shared.notify(&Notice::WorkerLost { worker: index });
         resume_unwind(panic)
     })
 }
@@ -191,25 +185,11 @@ fn prepare(
     poll: Poll,
     setup: &Arc<Setup>,
 ) -> Result<Worker, Error> {
-    let Setup { config, shared, .. } = &**setup;
-    if let Some(cores) = &config.pin {
+    if let Some(cores) = &setup.config.pin {
         pin(cores[index])?;
     }
-    let registry = || poll.registry().try_clone().map_err(Unavailable::system("an event queue"));
-    let remote = |redis| -> Result<Remote, Error> {
-        let memory = (&setup.sessions, &setup.tickets);
-        let to = (registry()?, REDIS);
-        Ok(Remote::new(redis, setup.password.clone(), to, memory, shared.notices()))
-    };
-    let store = setup.store(config.sessions.redis.as_ref().map(remote).transpose()?);
-    let identities = setup.identities.newest();
-    let acceptor = Arc::new(setup.acceptor(&identities, &store, Handshakes::MayPause)?);
-    let mut cx = Context::new(index, config.limits, Arc::clone(shared), acceptor, store);
-    if let Some(proxy) = &config.proxy {
-        let registry = registry()?;
-        let backends = Arc::clone(shared.backends());
-        cx.upstreams = Some(Upstreams::new(proxy, backends, registry, upstream_token));
-    }
+    let acceptor = Acceptor::new(setup, Handshakes::MayPause)?;
+    let cx = Context::new(index, setup, Arc::new(acceptor));
     Worker::new(Arc::clone(setup), mio::net::TcpListener::from_std(socket), poll, cx)
         .map_err(Unavailable::system("an event queue"))
 }

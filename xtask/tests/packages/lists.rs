@@ -61,7 +61,7 @@ fn the_command_has_its_units() {
     let packages = packages_of(&packages);
     let package = packages.iter().find(is_command).expect("the package of the command");
     run(Command::new("dpkg-deb").arg("-x").arg(package).arg(&folder));
-    for unit in ["tollgate.service", "tollgate-signer.service"] {
+    for unit in ["tollgate-signer.service"] {
         let places = ["lib/systemd/system", "usr/lib/systemd/system"];
         let found = places.iter().find(|place| folder.join(place).join(unit).is_file());
         let text = fs::read_to_string(folder.join(found.expect(unit)).join(unit)).expect("a text");

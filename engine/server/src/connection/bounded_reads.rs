@@ -4,7 +4,6 @@
 //! updates and refused renegotiations: a client that sends many of them could occupy the thread.
 
 use std::io::{self, Read, Write};
-use std::os::fd::{AsFd, BorrowedFd};
 
 /// The maximum number of reads in one turn. Each read returns up to one record. Most requests need
 /// one or two reads.
@@ -15,13 +14,11 @@ const READS_MAX: u32 = 4;
 pub(crate) struct BoundedReads<S> {
     inner: S,
     reads_left: u32,
-    /// Bytes that were read before the first record, and are not skipped.
-    received: Vec<u8>,
 }
 
 impl<S> BoundedReads<S> {
     pub(crate) const fn new(inner: S) -> Self {
-        Self { inner, reads_left: READS_MAX, received: Vec::new() }
+        Self { inner, reads_left: READS_MAX }
     }
 
     pub(super) const fn begin_turn(&mut self) {
@@ -33,50 +30,13 @@ impl<S> BoundedReads<S> {
         self.reads_left == 0
     }
 
-    pub(super) const fn inner(&self) -> &S {
-        &self.inner
-    }
-
     pub(super) const fn inner_mut(&mut self) -> &mut S {
         &mut self.inner
     }
 }
 
-impl<S: AsFd> AsFd for BoundedReads<S> {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.inner.as_fd()
-    }
-}
-
-impl<S: Read> BoundedReads<S> {
-    /// Reads more bytes before the first record.
-    pub(super) fn receive(&mut self) -> io::Result<usize> {
-        let mut piece = [0; 1024];
-        let count = self.inner.read(&mut piece)?;
-        self.received.extend(&piece[..count]);
-        Ok(count)
-    }
-
-    pub(super) fn received(&self) -> &[u8] {
-        &self.received
-    }
-
-    /// Drops the first bytes; the others are the start of the first record.
-    pub(super) fn skip(&mut self, count: usize) {
-        self.received.drain(..count);
-        if self.received.is_empty() {
-            self.received = Vec::new();
-        }
-    }
-}
-
 impl<S: Read> Read for BoundedReads<S> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if !self.received.is_empty() {
-            let count = self.received.as_slice().read(buffer)?;
-            self.skip(count);
-            return Ok(count);
-        }
         if self.is_exhausted() {
             return Err(io::ErrorKind::WouldBlock.into());
         }

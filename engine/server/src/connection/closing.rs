@@ -60,7 +60,7 @@ impl<S: Transport> Connection<S> {
     /// otherwise it needs a turn to close.
     pub(crate) fn expire(&mut self, cx: &mut Context) -> bool {
         match self.phase {
-            Phase::Preface | Phase::Handshake => {
+            Phase::Handshake => {
                 self.failed(Broken { failure: Failure::Timeout, alert: None }, cx);
                 true
             }
@@ -73,8 +73,6 @@ impl<S: Transport> Connection<S> {
                 self.begin_closing(end, cx);
                 false
             }
-            Phase::Forwarding => self.expire_forward(cx),
-            Phase::Multiplexing => self.expire_streams(cx),
             Phase::Sending => {
                 self.conclude(End::Timeout, cx);
                 true
@@ -93,7 +91,7 @@ impl<S: Transport> Connection<S> {
     /// Ends the connection because the server has stopped. Returns whether anything was cut off.
     pub(crate) fn cut(&mut self, cx: &mut Context) -> bool {
         let cut = !self.concluded;
-        if matches!(self.phase, Phase::Preface | Phase::Handshake) {
+        if self.phase == Phase::Handshake {
             self.failed(Broken { failure: Failure::Stopped, alert: None }, cx);
         }
         self.conclude(End::Stopped, cx);

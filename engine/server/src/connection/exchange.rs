@@ -1,21 +1,16 @@
 //! The middle phases: reading requests, sending responses.
 
 use std::borrow::Cow;
-use std::io::ErrorKind;
 use std::time::Instant;
 
 use openssl::ssl::ErrorCode;
-use rustix::io::Errno;
 
 use super::{Connection, Context, Phase, Step, Transport};
 use crate::failure::{Broken, End};
 use crate::http::{
-    Body, Framing, Head, Parsed, RECORD_BYTES_MAX, Request, Response, Status, loggable_path, parse,
+    Body, Head, Parsed, RECORD_BYTES_MAX, Request, Response, Status, loggable_path, parse,
 };
 use crate::log::{Line, RequestLine, micros, now_us};
-
-/// The maximum number of bytes of a file that the kernel sends in one step.
-const FILE_BYTES_MAX: usize = 4 * RECORD_BYTES_MAX;
 
 /// Buffers and state of requests and responses.
 #[derive(Debug, Default)]
@@ -23,7 +18,7 @@ pub(super) struct Exchange {
     /// The number of requests answered or being answered.
     requests: u64,
     /// Received bytes that are not yet parsed: at most a head and a record.
-    pub(super) inbox: Vec<u8>,
+    inbox: Vec<u8>,
     /// The number of bytes of a request's body that are still to be skipped.
     skip: u64,
     /// Bytes to send: the head and the beginning of the body, or a part of a file.
@@ -45,24 +40,24 @@ struct Sending {
 
 /// A request and its response, for the log.
 #[derive(Debug)]
-pub(super) struct Answered {
+struct Answered {
     /// The request's number within its connection, from one.
     number: u64,
-    pub(super) method: Cow<'static, str>,
+    method: Cow<'static, str>,
     target: Cow<'static, str>,
     http: Option<&'static str>,
     referer: Option<String>,
     user_agent: Option<String>,
     /// The status; 0 until the response has begun.
-    pub(super) status: u16,
+    status: u16,
     /// The number of bytes of the body that were sent.
-    pub(super) bytes: u64,
+    bytes: u64,
     begun: Instant,
 }
 
 impl Answered {
     /// The request begins now: the turn may have begun with a handshake.
-    pub(super) fn new(number: u64, request: Request) -> Self {
+    fn new(number: u64, request: Request) -> Self {
         Self {
             method: request.method,
             target: loggable_path(request.target.as_bytes()).into(),
@@ -74,7 +69,7 @@ impl Answered {
     }
 
     /// Input that is not a request.
-    pub(super) fn refused(number: u64) -> Self {
+    fn refused(number: u64) -> Self {
         Self {
             number,
             method: "-".into(),
@@ -96,7 +91,7 @@ impl Exchange {
     }
 
     /// Returns the number of a request that begins.
-    pub(super) const fn next_number(&mut self) -> u64 {
+    const fn next_number(&mut self) -> u64 {
         self.requests += 1;
         self.requests
     }
@@ -145,17 +140,14 @@ impl<S: Transport> Connection<S> {
     }
 
     fn answer(&mut self, request: Request, cx: &mut Context) -> Step {
-        if cx.upstreams.is_some() {
-            return self.begin_forward(request, cx);
-        }
         self.exchange.inbox.drain(..request.head_bytes);
         let refusal = match request.body {
-            Framing::Length(bytes) if bytes <= cx.limits.request_bytes_max as u64 => {
+            Some(bytes) if bytes <= cx.limits.request_bytes_max as u64 => {
                 self.exchange.skip = bytes;
                 None
             }
-            Framing::Length(_) => Some(Status::ContentTooLarge),
-            Framing::Chunked(_) | Framing::UntilClose => Some(Status::LengthRequired),
+            Some(_) => Some(Status::ContentTooLarge),
+            None => Some(Status::LengthRequired),
         };
         // The client may or may not send a body after it waited for "100 Continue", so the end of
         // the request is unknown.
@@ -164,7 +156,7 @@ impl<S: Transport> Connection<S> {
             Some(status) => {
                 Response { head_only: request.method == "HEAD", ..Response::refusal(status) }
             }
-            None => Response::to(&request, cx.shared.root(), || cx.shared.metrics()),
+            None => Response::to(&request, cx.shared.root()),
         };
         let keep_alive = request.keep_alive && !ends_here && cx.draining.is_none();
         let is_old = request.is_old();
@@ -181,7 +173,7 @@ impl<S: Transport> Connection<S> {
     }
 
     /// Begins to send a response of this server.
-    pub(super) fn begin(
+    fn begin(
         &mut self,
         answered: Answered,
         keep_alive: bool,
@@ -214,9 +206,6 @@ impl<S: Transport> Connection<S> {
     pub(super) fn send(&mut self, cx: &mut Context) -> Step {
         let Exchange { outbox, sent, sending, .. } = &mut self.exchange;
         let sending = sending.as_mut().expect("the phase `Sending` has a response");
-        if self.kernel_encrypts && *sent == outbox.len() && sending.body.file().is_some() {
-            return self.send_file(cx);
-        }
         if *sent == outbox.len() && matches!(sending.body, Body::File { .. }) {
             *sent = 0;
             outbox.clear();
@@ -245,7 +234,10 @@ impl<S: Transport> Connection<S> {
                 }
                 let of_head = n.min(sending.head_left);
                 sending.head_left -= of_head;
-                self.count_sent(n - of_head, cx)
+                sending.answered.bytes += (n - of_head) as u64;
+                cx.tally().body_bytes.add((n - of_head) as u64);
+                self.deadline = cx.now + cx.limits.write;
+                Step::On
             }
             Err(error) if self.blocked(&error) => Step::Blocked,
             Err(error) => {
@@ -255,55 +247,12 @@ impl<S: Transport> Connection<S> {
         }
     }
 
-    /// Sends the next bytes of a file, which the kernel encrypts.
-    fn send_file(&mut self, cx: &mut Context) -> Step {
-        let sending = self.exchange.sending.as_mut().expect("checked by the caller");
-        let (file, at, left) = sending.body.file().expect("checked by the caller");
-        let bytes = usize::try_from(left).map_or(FILE_BYTES_MAX, |left| left.min(FILE_BYTES_MAX));
-        match self.stream.get_ref().inner().send_file(file, at, bytes) {
-            Ok(0) => self.conclude(End::File, cx),
-            Ok(n) => {
-                sending.body.advance(n);
-                return self.count_sent(n, cx);
-            }
-            Err(why) => match why.kind() {
-                ErrorKind::WouldBlock => {
-                    self.wants_write = true;
-                    return Step::Blocked;
-                }
-                ErrorKind::Interrupted => return Step::On,
-                _ if Errno::from_io_error(&why) == Some(Errno::IO) => self.conclude(End::File, cx),
-                // the socket: it was reset, or timed out
-                _ => self.conclude(End::Reset, cx),
-            },
-        }
-        Step::Done
-    }
-
-    /// Counts bytes of the body that were sent.
-    fn count_sent(&mut self, bytes: usize, cx: &Context) -> Step {
-        let sending = self.exchange.sending.as_mut().expect("its bytes were sent");
-        sending.answered.bytes += bytes as u64;
-        cx.tally().body_bytes.add(bytes as u64);
-        self.deadline = cx.now + cx.limits.write;
-        Step::On
-    }
-
-    /// Ends a response that was sent completely.
+    /// Counts and logs a response that was sent completely, and begins the next request or the end.
     fn sent(&mut self, cx: &mut Context) -> Step {
         let sending = self.exchange.sending.take().expect("checked by the caller");
-        self.answered(sending.answered, sending.keep_alive, cx)
-    }
-
-    /// Counts and logs a response that was sent completely, and begins the next request or the end.
-    pub(super) fn answered(
-        &mut self,
-        answered: Answered,
-        keep_alive: bool,
-        cx: &mut Context,
-    ) -> Step {
-        self.finish(answered, cx);
-        if !keep_alive {
+        cx.tally().requests.add(1);
+        cx.journal.push(cx.now, || self.request_line(sending.answered, true));
+        if !sending.keep_alive {
             return self.begin_closing(End::Orderly, cx);
         }
         self.phase = Phase::Reading;
@@ -313,25 +262,12 @@ impl<S: Transport> Connection<S> {
         Step::On
     }
 
-    /// Counts and logs a response that was sent completely.
-    pub(super) fn finish(&self, answered: Answered, cx: &mut Context) {
-        cx.tally().requests.add(1);
-        cx.journal.push(cx.now, || self.request_line(answered, true));
-    }
-
-    /// Counts and logs the responses that are incomplete when the connection ends.
-    pub(super) fn cut_responses(&mut self, cx: &mut Context) {
-        let own = self.exchange.sending.take().map(|sending| sending.answered);
-        if let Some(answered) = own.or_else(|| self.cut_forward(cx)) {
-            self.count_cut(answered, cx);
+    /// Counts and logs the response that is incomplete when the connection ends.
+    pub(super) fn cut_response(&mut self, cx: &mut Context) {
+        if let Some(sending) = self.exchange.sending.take() {
+            cx.tally().requests_cut.add(1);
+            cx.journal.push(cx.now, || self.request_line(sending.answered, false));
         }
-        self.cut_streams(cx);
-    }
-
-    /// Counts and logs an incomplete response.
-    pub(super) fn count_cut(&self, answered: Answered, cx: &mut Context) {
-        cx.tally().requests_cut.add(1);
-        cx.journal.push(cx.now, || self.request_line(answered, false));
     }
 
     fn request_line(&self, answered: Answered, complete: bool) -> Line {

@@ -7,7 +7,6 @@ use std::time::Instant;
 
 use openssl::ssl::{SslRef, SslVersion};
 
-use super::multiplex::Streams;
 use super::{Connection, Context, Phase, Step, Transport};
 use crate::engine::group_name;
 use crate::failure::{Broken, Failure};
@@ -24,7 +23,7 @@ pub(super) struct Session {
 }
 
 impl Session {
-    fn of(ssl: &SslRef) -> Self {
+    fn negotiated(ssl: &SslRef) -> Self {
         let tls13 = ssl.version2() == Some(SslVersion::TLS1_3);
         let resumed = ssl.session_reused();
         let suite = ssl.current_cipher().and_then(|suite| suite.standard_name());
@@ -51,7 +50,6 @@ impl<S: Transport> Connection<S> {
         let Err(error) = self.stream.accept() else {
             self.is_paused = false;
             ffi::end_pauses(self.stream.ssl());
-            self.kernel_encrypts = ffi::kernel_encrypts(self.stream.ssl());
             self.completed(cx);
             return Step::On;
         };
@@ -63,14 +61,13 @@ impl<S: Transport> Connection<S> {
         if broken.failure == Failure::Closed {
             return Step::Done;
         }
-        cx.store.forget(self.stream.ssl());
+        cx.sessions.forget(self.stream.ssl());
         // OpenSSL has sent an alert. If the connection closed at once, the alert could be lost.
         self.begin_lingering(cx)
     }
 
     fn completed(&mut self, cx: &mut Context) {
-        cx.handshakes = cx.handshakes.saturating_sub(1);
-        let session = Session::of(self.stream.ssl());
+        let session = Session::negotiated(self.stream.ssl());
         self.session = Some(session);
         cx.count_operations();
         let count = if session.resumed {
@@ -88,15 +85,7 @@ impl<S: Transport> Connection<S> {
                 ..self.handshake_line(outcome)
             })
         });
-        if self.kernel_encrypts {
-            cx.tally().kernel_tls_connections.add(1);
-        }
         self.phase = Phase::Reading;
-        if self.stream.ssl().selected_alpn_protocol() == Some(b"h2") {
-            cx.tally().http2_connections.add(1);
-            self.streams = Some(Box::new(Streams::new(&cx.limits, cx.now)));
-            self.phase = Phase::Multiplexing;
-        }
         self.deadline = cx.now + cx.limits.idle;
         if cx.draining.is_some() {
             self.drain(cx.now);
@@ -106,7 +95,6 @@ impl<S: Transport> Connection<S> {
     /// Counts and logs a handshake that did not complete.
     pub(super) fn failed(&mut self, broken: Broken, cx: &mut Context) {
         self.concluded = true;
-        cx.handshakes = cx.handshakes.saturating_sub(1);
         cx.count_operations();
         cx.tally().handshakes_failed[broken.failure as usize].add(1);
         cx.journal.push(cx.now, || {

@@ -68,16 +68,7 @@ impl Body {
         }
     }
 
-    /// Returns the file with the next bytes, their position, and the number of bytes that are left, if
-    /// there are any.
-    pub(crate) fn file(&self) -> Option<(&File, u64, u64)> {
-        match self {
-            Self::File { file, at, left } if *left > 0 => Some((file, *at, *left)),
-            _ => None,
-        }
-    }
-
-    /// Skips `n` bytes that were returned by [`Self::peek`], or sent from [`Self::file`].
+    /// Skips `n` bytes that were returned by [`Self::peek`].
     pub(crate) fn advance(&mut self, n: usize) {
         match self {
             Self::File { at, left, .. } | Self::Pattern { at, left } => {

@@ -2,9 +2,6 @@
 
 use std::io::{self, Write as _};
 
-use http::StatusCode;
-use http::header::{self, HeaderValue};
-
 use super::body::{BODY_BYTES_MAX, Body};
 use super::date::Date;
 use super::files::{Root, media_type};
@@ -19,8 +16,6 @@ pub(crate) struct Response {
     pub(crate) body: Body,
     /// Omits the body, for HEAD; the head still contains its length.
     pub(crate) head_only: bool,
-    /// The URL of a redirect.
-    pub(crate) location: Option<String>,
 }
 
 /// Further properties of the head.
@@ -42,11 +37,7 @@ impl Response {
             Status::LengthRequired => "A body needs a Content-Length.",
             Status::ContentTooLarge => "The body is too long.",
             Status::FieldsTooLarge => "The request's head is too long.",
-            Status::NotImplemented => "Only chunked transfer coding is understood.",
-            Status::BadGateway => "The server behind this one gave no valid answer.",
-            Status::ServiceUnavailable => "No server behind this one can be reached.",
-            Status::GatewayTimeout => "The server behind this one did not answer in time.",
-            Status::Ok | Status::PermanentRedirect | Status::InternalError => "",
+            Status::Ok | Status::InternalError => "",
         };
         Self::explained(status, format!("{} {}. {why}\n", status.code(), status.reason()))
     }
@@ -54,40 +45,21 @@ impl Response {
     fn explained(status: Status, text: String) -> Self {
         let body = Body::Text { text, at: 0 };
         let media_type = "text/plain; charset=utf-8";
-        Self { status, media_type, body, head_only: false, location: None }
+        Self { status, media_type, body, head_only: false }
     }
 
-    /// Creates a redirect to this URL.
-    pub(crate) fn redirect(url: String) -> Self {
-        let response = Self::explained(Status::PermanentRedirect, format!("{url}\n"));
-        Self { location: Some(url), ..response }
-    }
-
-    /// Returns the response to a request; `metrics` creates the text of `/metrics`.
-    pub(crate) fn to(
-        request: &Request,
-        root: Option<&Root>,
-        metrics: impl FnOnce() -> (&'static str, String),
-    ) -> Self {
+    /// Returns the response to a request.
+    pub(crate) fn to(request: &Request, root: Option<&Root>) -> Self {
         let head_only = request.method == "HEAD";
         if request.method != "GET" && !head_only {
             return Self::refusal(Status::MethodNotAllowed);
         }
-        Self { head_only, ..Self::to_target(&request.target, root, metrics) }
+        Self { head_only, ..Self::to_target(&request.target, root) }
     }
 
-    fn to_target(
-        target: &str,
-        root: Option<&Root>,
-        metrics: impl FnOnce() -> (&'static str, String),
-    ) -> Self {
-        let found = |media_type, body| Self {
-            status: Status::Ok,
-            media_type,
-            body,
-            head_only: false,
-            location: None,
-        };
+    fn to_target(target: &str, root: Option<&Root>) -> Self {
+        let found =
+            |media_type, body| Self { status: Status::Ok, media_type, body, head_only: false };
         match route(target) {
             Route::Bytes(left) => found("application/octet-stream", Body::Pattern { at: 0, left }),
             Route::File(path) => match root.map(|root| root.file(&path)) {
@@ -97,10 +69,6 @@ impl Response {
                 Some(Err(why)) if is_our_trouble(&why) => Self::refusal(Status::InternalError),
                 Some(Err(_)) | None => Self::refusal(Status::NotFound),
             },
-            Route::Metrics => {
-                let (media_type, text) = metrics();
-                found(media_type, Body::Text { text, at: 0 })
-            }
             Route::Nothing => Self::refusal(Status::NotFound),
             Route::Senseless => Self::explained(
                 Status::BadRequest,
@@ -114,19 +82,17 @@ impl Response {
 
     /// Appends the head to `out`, and drops the body if the response is sent without its body.
     pub(crate) fn write_head(&mut self, out: &mut Vec<u8>, head: Head<'_>) {
-        let Self { status, media_type, body, location, .. } = self;
+        let Self { status, media_type, body, .. } = self;
         let allow = if *status == Status::MethodNotAllowed { "Allow: GET, HEAD\r\n" } else { "" };
         let connection = match (head.keep_alive, head.old) {
             (true, false) => "",
             (true, true) => "Connection: keep-alive\r\n",
             (false, _) => "Connection: close\r\n",
         };
-        let location =
-            location.as_ref().map_or(String::new(), |url| format!("Location: {url}\r\n"));
         write!(
             out,
             "HTTP/1.1 {} {}\r\nDate: {}\r\nContent-Type: {media_type}\r\nContent-Length: {}\r\n\
-             {allow}{location}{connection}\r\n",
+             {allow}{connection}\r\n",
             status.code(),
             status.reason(),
             head.date.now(),
@@ -137,26 +103,6 @@ impl Response {
             self.body = Body::None;
         }
     }
-}
-
-/// Returns the head of a response in HTTP/2.
-pub(crate) fn own_head(response: &Response, date: &mut Date) -> http::Response<()> {
-    let mut head = http::Response::new(());
-    *head.status_mut() = StatusCode::from_u16(response.status.code()).expect("a status of HTTP");
-    let fields = head.headers_mut();
-    let mut set = |name, value: &str| {
-        // A URL with other characters is left out.
-        if let Ok(value) = HeaderValue::from_str(value) {
-            fields.insert(name, value);
-        }
-    };
-    set(header::DATE, date.now());
-    set(header::CONTENT_TYPE, response.media_type);
-    set(header::CONTENT_LENGTH, &response.body.left().to_string());
-    if response.status == Status::MethodNotAllowed {
-        set(header::ALLOW, "GET, HEAD");
-    }
-    head
 }
 
 /// Returns whether the file may exist although the server cannot open it now.

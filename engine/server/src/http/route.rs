@@ -11,8 +11,6 @@ pub(crate) enum Route {
     Bytes(u64),
     /// A file, by its path below the root, without empty, `.` and `..` segments.
     File(PathBuf),
-    /// `/metrics`.
-    Metrics,
     /// An unknown resource.
     Nothing,
     /// An invalid number of bytes, one above [`BODY_BYTES_MAX`], or an invalid escape.
@@ -22,9 +20,6 @@ pub(crate) enum Route {
 /// Parses a target in origin form, and ignores its query.
 pub(crate) fn route(target: &str) -> Route {
     let path = target.split('?').next().unwrap_or_default();
-    if path == "/metrics" {
-        return Route::Metrics;
-    }
     if let Some(number) = path.strip_prefix("/bytes/") {
         let digits = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
         return match number.parse() {

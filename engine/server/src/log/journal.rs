@@ -41,11 +41,7 @@ impl Journal {
             self.state.lose(1);
             return;
         }
-        let line = make();
-        if !self.state.format().has(&line) {
-            return;
-        }
-        self.batch.push(line);
+        self.batch.push(make());
         self.since.get_or_insert(now);
         // If the queue is full, tries again after another batch of lines, not for each line.
         if self.batch.len().is_multiple_of(BATCH_LINES) {

@@ -94,7 +94,7 @@ pub struct RequestLine {
     pub method: Cow<'static, str>,
     /// The target without its query, at most 256 bytes; "-" if the input was not a request.
     pub target: Cow<'static, str>,
-    /// The version of HTTP: "1.0", "1.1" or "2"; absent if the input was not a request.
+    /// The version of HTTP: "1.0" or "1.1"; absent if the input was not a request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub http: Option<Cow<'static, str>>,
     /// The page that led to the request, without its query, if the client names one. Its first 256

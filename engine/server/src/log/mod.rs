@@ -1,9 +1,8 @@
 //! The access log: one line of JSON per handshake and per request. Load generators are checked
-//! against it. For programs that read logs of other servers, there is a second format.
+//! against it.
 //!
-//! `docs/access-log.md` describes the formats. [`read()`] reads JSON back.
+//! `docs/access-log.md` describes the format. [`read()`] reads JSON back.
 
-mod format;
 mod journal;
 mod line;
 mod read;
@@ -12,7 +11,6 @@ mod writer;
 use core::time::Duration;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-pub use format::LogFormat;
 pub(crate) use journal::Journal;
 pub use line::{HandshakeLine, Line, LostLine, Outcome, RequestLine, SCHEMA, StartLine, StopLine};
 pub use read::{Problem, ReadError, Reader, read};

@@ -1,7 +1,8 @@
 //! Reading an access log back.
 
-use core::fmt;
 use std::io::{self, BufRead, Read as _};
+
+use thiserror::Error;
 
 use super::line::{Line, SCHEMA};
 
@@ -69,7 +70,8 @@ impl<R: BufRead> Iterator for Reader<R> {
 }
 
 /// A line that is not of this format.
-#[derive(Debug)]
+#[derive(Debug, Error)]
+#[error("line {line} of the access log: {problem}")]
 pub struct ReadError {
     /// The line's number, from one.
     pub line: u64,
@@ -78,45 +80,28 @@ pub struct ReadError {
 }
 
 /// A problem of a line.
-#[derive(Debug)]
+#[derive(Debug, Error)]
 pub enum Problem {
     /// The line has no end, or is too long.
+    #[error("cut short: was the server killed, or is it still running?")]
     CutShort,
     /// The file could not be read.
+    #[error("cannot be read: {0}")]
     Io(io::Error),
     /// The line is not JSON, or has other fields.
+    #[error("not a line of this format: {}: was the file written by another program?", printable(.0))]
     NotALine(serde_json::Error),
     /// The line was written in another version of the format.
+    #[error(
+        "version {0} of the format, and this program reads {SCHEMA}: use the program that wrote it"
+    )]
     Schema(u64),
 }
 
-impl fmt::Display for ReadError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {} of the access log: ", self.line)?;
-        match &self.problem {
-            Problem::CutShort => {
-                f.write_str("cut short: was the server killed, or is it still running?")
-            }
-            Problem::Io(why) => write!(f, "cannot be read: {why}"),
-            Problem::NotALine(why) => {
-                let why = why.to_string();
-                // a name in the file may contain control characters
-                let why = why.replace(char::is_control, "?");
-                write!(
-                    f,
-                    "not a line of this format: {why}: was the file written by another program?"
-                )
-            }
-            Problem::Schema(found) => write!(
-                f,
-                "version {found} of the format, and this program reads {SCHEMA}: \
-                 use the program that wrote it"
-            ),
-        }
-    }
+/// A name in the file may contain control characters.
+fn printable(why: &serde_json::Error) -> String {
+    why.to_string().replace(char::is_control, "?")
 }
-
-impl core::error::Error for ReadError {}
 
 #[cfg(test)]
 mod tests {

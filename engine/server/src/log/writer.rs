@@ -1,7 +1,6 @@
 //! The thread that writes the access log.
 
-use core::slice;
-use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
@@ -14,7 +13,6 @@ use std::time::Instant;
 
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
-use super::format::LogFormat;
 use super::line::{Line, LostLine, StartLine, StopLine};
 use super::now_us;
 use crate::error::{Error, Unavailable};
@@ -29,27 +27,14 @@ pub(crate) type Batches = SyncSender<Vec<Line>>;
 /// The counts of written and lost lines.
 #[derive(Debug)]
 pub(crate) struct LogState {
-    format: LogFormat,
     written: AtomicU64,
     lost: AtomicU64,
-    /// The writer should open its file again.
-    reopens: AtomicBool,
     notices: Arc<Notices>,
 }
 
 impl LogState {
-    pub(crate) const fn new(format: LogFormat, notices: Arc<Notices>) -> Self {
-        Self {
-            format,
-            written: AtomicU64::new(0),
-            lost: AtomicU64::new(0),
-            reopens: AtomicBool::new(false),
-            notices,
-        }
-    }
-
-    pub(crate) const fn format(&self) -> LogFormat {
-        self.format
+    pub(crate) const fn new(notices: Arc<Notices>) -> Self {
+        Self { written: AtomicU64::new(0), lost: AtomicU64::new(0), notices }
     }
 
     pub(crate) fn written(&self) -> u64 {
@@ -63,7 +48,7 @@ impl LogState {
 
     pub(crate) fn lose(&self, lines: usize) {
         self.lost.fetch_add(lines as u64, Ordering::Relaxed);
-        self.notices.say(&Notice::LogLost);
+        self.notices.notify(&Notice::LogLost);
     }
 }
 
@@ -71,7 +56,6 @@ impl LogState {
 pub(crate) struct Writer {
     thread: JoinHandle<bool>,
     to: Batches,
-    state: Arc<LogState>,
 }
 
 impl Writer {
@@ -83,22 +67,13 @@ impl Writer {
     ) -> Result<(Self, Batches), Error> {
         let refuse = |why| Unavailable::AccessLog { path: path.to_owned(), why };
         let mut out = Out::open(path, Arc::clone(state)).map_err(refuse)?;
-        let start = Line::Start(start);
-        out.write_all(slice::from_ref(&start)).map_err(refuse)?;
-        let path = path.to_owned();
+        out.write_all(&[Line::Start(start)]).map_err(refuse)?;
         let (to, from) = sync_channel(QUEUE_BATCHES);
         let thread = thread::Builder::new()
             .name("access-log".to_owned())
-            .spawn(move || out.run(&from, &path, &start))
+            .spawn(move || out.run(&from))
             .map_err(Unavailable::system("a thread for the access log"))?;
-        Ok((Self { thread, to: to.clone(), state: Arc::clone(state) }, to))
-    }
-
-    /// Makes the thread open the file again, which another program has moved.
-    pub(crate) fn reopen(&self) {
-        self.state.reopens.store(true, Ordering::Relaxed);
-        // Wakes the thread. If the queue is full, the thread is awake.
-        let _ = self.to.try_send(Vec::new());
+        Ok((Self { thread, to: to.clone() }, to))
     }
 
     /// Waits until the workers' lines and the stop line are written, or until `deadline` has
@@ -143,11 +118,8 @@ impl Out {
 
     /// Writes batches until all workers have ended, and then the stop line. Returns whether the
     /// stop line is written.
-    fn run(mut self, from: &Receiver<Vec<Line>>, path: &Path, start: &Line) -> bool {
+    fn run(mut self, from: &Receiver<Vec<Line>>) -> bool {
         for batch in from {
-            if self.state.reopens.swap(false, Ordering::Relaxed) {
-                self.reopen(path, start);
-            }
             self.batch(&batch);
         }
         self.tell_lost();
@@ -158,19 +130,6 @@ impl Out {
             self.failed(why);
         }
         written.is_ok()
-    }
-
-    /// Opens the file again, and begins it with the start line. If this fails, the old file stays
-    /// in use.
-    fn reopen(&mut self, path: &Path, start: &Line) {
-        let opened = open(path).and_then(|file| {
-            let old = (core::mem::replace(&mut self.file, file), self.torn);
-            self.torn = false;
-            self.write_all(slice::from_ref(start)).inspect_err(|_| (self.file, self.torn) = old)
-        });
-        if let Err(why) = opened {
-            self.state.notices.say(&Notice::LogNotReopened { why: why.to_string() });
-        }
     }
 
     fn batch(&mut self, batch: &[Line]) {
@@ -196,7 +155,7 @@ impl Out {
     }
 
     fn failed(&self, why: &io::Error) {
-        self.state.notices.say(&Notice::LogFailed { why: why.to_string() });
+        self.state.notices.notify(&Notice::LogFailed { why: why.to_string() });
     }
 
     fn write_all(&mut self, lines: &[Line]) -> io::Result<()> {
@@ -210,9 +169,10 @@ impl Out {
             self.text.push(b'\n');
         }
         for line in lines {
-            if let Err(why) = self.state.format.append(line, &mut self.text) {
-                return (0, Err(why));
+            if let Err(why) = serde_json::to_writer(&mut self.text, line) {
+                return (0, Err(why.into()));
             }
+            self.text.push(b'\n');
         }
         let (mut done, mut result) = (0, Ok(()));
         while done < self.text.len() && result.is_ok() {
@@ -248,7 +208,7 @@ mod tests {
         let said = Arc::new(Mutex::new(Vec::new()));
         let hear = Arc::clone(&said);
         let notify = Notify::new(move |notice| hear.lock().unwrap().push(notice.clone()));
-        let state = Arc::new(LogState::new(LogFormat::Json, Arc::new(Notices::new(notify))));
+        let state = Arc::new(LogState::new(Arc::new(Notices::new(notify))));
         let path = Path::new("/dev/full");
         let mut out = Out::open(path, Arc::clone(&state)).unwrap();
         let line = || Line::Lost(LostLine { time_us: 0, lines: 0 });
@@ -261,6 +221,6 @@ mod tests {
         drop(said);
         let (to, from) = sync_channel(1);
         drop(to);
-        assert!(!out.run(&from, path, &line()), "the stop line is not written");
+        assert!(!out.run(&from), "the stop line is not written");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::io::{Read as _, Write as _};
 
-use crate::rig::{self, Folder, ONE_REQUEST, Rig, bytes, fetch, s_client};
+use crate::rig::{self, ONE_REQUEST, Rig, bytes, fetch, s_client};
 use tollgate_server::log::Outcome;
 use tollgate_server::{
     Certificate, Config, Engine, Failure, Group, Issued, KeyKind, Protocol, Resumption, Suite,
@@ -239,76 +239,39 @@ fn resumption_is_off_or_on() {
     }
 }
 
+/// In TLS 1.3, each connection gets a new ticket: a client should use a ticket once.
 #[test]
-fn servers_with_the_same_ticket_keys_resume_each_others_sessions() {
-    let folder = Folder::new();
-    let keys = folder.path("tickets");
-    let write = |keys_of: &[u8]| {
-        let bytes: Vec<u8> = keys_of.iter().flat_map(|key| [*key; 80]).collect();
-        std::fs::write(&keys, bytes).unwrap();
-    };
-    write(&[1]);
-    let config = Config {
-        resumption: Resumption::Tickets,
-        ticket_keys: Some(keys.clone()),
-        ..Config::default()
-    };
-    let servers = [Rig::start(config.clone()), Rig::start(config.clone())];
-    let roots = Issued::new(KeyKind::EcdsaP256, 1).unwrap().root().unwrap();
-    let suites = vec![Suite::Aes256Gcm, Suite::EcdheRsaAes256Gcm];
-    let stronger = Rig::start(Config { suites, ..config.clone() });
-    let stricter = Rig::start(Config { client_roots: Some(roots), ..config });
-    let file = folder.path("session.pem");
-    let file = file.to_str().unwrap();
+fn tickets_are_replaced_in_tls13_only() {
+    let rig = Rig::start(Config { resumption: Resumption::Tickets, ..Config::default() });
+    let [file, renewed] = ["session.pem", "renewed.pem"].map(|name| rig.folder.path(name));
     for version in ["-tls1_2", "-tls1_3"] {
-        write(&[1]);
-        servers.iter().for_each(|server| server.running.reload().unwrap());
-        let connect = |server: &Rig, session: [&str; 2]| {
-            let args = [&[version][..], &session].concat();
-            let (_, words) = s_client(server.running.addr(), &args, ONE_REQUEST);
-            let is_served = words.contains("HTTP/1.1 200 OK");
-            assert_eq!(is_served, server.running.addr() != stricter.running.addr(), "{words}");
-            words.contains("Reused, ")
-        };
-        assert!(!connect(&servers[0], ["-sess_out", file]));
-        assert!(connect(&servers[1], ["-sess_in", file]), "the other server's {version}");
-        // in TLS 1.3, each connection gets new tickets
-        let renewed = folder.path("renewed.pem");
-        let more = ["-sess_in", file, "-sess_out", renewed.to_str().unwrap()];
-        let (_, words) =
-            s_client(servers[0].running.addr(), &[&[version][..], &more].concat(), ONE_REQUEST);
+        let [old, new] = [&file, &renewed].map(|path| path.to_str().unwrap());
+        s_client(rig.running.addr(), &[version, "-sess_out", old], ONE_REQUEST);
+        let args = [version, "-sess_in", old, "-sess_out", new];
+        let (_, words) = s_client(rig.running.addr(), &args, ONE_REQUEST);
         assert!(words.contains("Reused, "), "{words}");
         assert_eq!(renewed.exists(), version == "-tls1_3", "{words}");
-        if renewed.exists() {
-            assert!(connect(&servers[0], ["-sess_in", more[3]]));
-            std::fs::remove_file(renewed).unwrap();
-        }
-        assert!(!connect(&stronger, ["-sess_in", file]), "its suites are others {version}");
-        assert!(!connect(&stricter, ["-sess_in", file]), "it asks for a certificate {version}");
-        write(&[2, 1]);
-        servers[1].running.reload().unwrap();
-        assert!(connect(&servers[1], ["-sess_in", file]), "the older key {version}");
-        write(&[3, 2]);
-        servers[1].running.reload().unwrap();
-        assert!(!connect(&servers[1], ["-sess_in", file]), "no longer {version}");
     }
-    write(&[1, 2, 3, 4]);
-    let error = servers[1].running.reload().unwrap_err().to_string();
-    assert!(error.contains("has 320 bytes: give one to three ticket keys"), "{error}");
 }
 
+/// All workers share the cache.
 #[test]
 fn a_session_id_resumes_from_the_cache() {
-    let rig = Rig::start(Config { resumption: Resumption::Cache, ..Config::default() });
-    let (address, file) = (rig.running.addr(), rig.folder.path("session.pem"));
+    let rig = Rig::start(Config { resumption: Resumption::Cache, workers: 4, ..Config::default() });
+    let file = rig.folder.path("session.pem");
     let file = file.to_str().unwrap();
-    for offer in ["-sess_out", "-sess_in"] {
-        let (_, words) = s_client(address, &["-tls1_2", offer, file], ONE_REQUEST);
-        assert!(words.contains("HTTP/1.1 200 OK") && !words.contains("session ticket"), "{words}");
+    for version in ["-tls1_2", "-tls1_3"] {
+        for (offer, resumes) in [("-sess_out", false), ("-sess_in", true), ("-sess_in", true)] {
+            let (_, words) = s_client(rig.running.addr(), &[version, offer, file], ONE_REQUEST);
+            assert!(words.contains("HTTP/1.1 200 OK"), "{words}");
+            assert_eq!(words.contains("Reused, "), resumes, "{version} {offer}: {words}");
+            assert!(version == "-tls1_3" || !words.contains("session ticket"), "{words}");
+        }
     }
     rig.until_closed();
-    let outcomes: Vec<_> = rig.finish().handshakes().iter().map(|line| line.outcome).collect();
-    assert_eq!(outcomes, [Outcome::Full, Outcome::Resumed]);
+    let counters = rig.running.counters();
+    assert_eq!((counters.handshakes_full, counters.handshakes_resumed), (2, 4));
+    rig.finish();
 }
 
 #[test]

@@ -3,12 +3,12 @@
 use core::time::Duration;
 use std::io::{Read as _, Write as _};
 use std::net::Shutdown;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::Instant;
 
 use crate::rig::{self, Log, Rig, TIMEOUT, bytes, connect, eventually, response, tcp};
-use tollgate_server::{Config, Counters, End, Failure, Group, Limits, Notice, Notify};
+use tollgate_server::{Config, Counters, End, Engine, Failure, Group, Limits, Notice, Notify};
 
 const SHORT: Duration = Duration::from_millis(300);
 
@@ -240,4 +240,36 @@ fn closing_without_notice_is_counted() {
     let log = rig.finish();
     let line = log.requests()[0];
     assert!(!line.complete && line.bytes < 100_000_000);
+}
+
+/// Clients that give up while they wait for an overloaded server.
+#[test]
+fn a_client_that_has_closed_before_its_handshake_costs_no_signature() {
+    let (busy_to, busy) = mpsc::channel();
+    let (go_on, wait) = mpsc::channel::<()>();
+    let gate = Mutex::new((busy_to, wait));
+    // the worker says that it has a connection, and waits
+    let notify = Notify::new(move |_| {
+        let gate = gate.lock().unwrap();
+        let _ = gate.0.send(());
+        let _ = gate.1.recv();
+    });
+    let limits = Limits { connections_max: 1, ..Limits::default() };
+    let engine = Engine::Tollgate;
+    let rig = Rig::start(Config { limits, notify, engine, ..Config::default() });
+    let address = rig.running.addr();
+    let first = tcp(address);
+    let second = tcp(address);
+    busy.recv_timeout(TIMEOUT).unwrap();
+    drop((first, second));
+    let signature_algorithms = [0, 13, 0, 4, 0, 2, 4, 1]; // rsa_pkcs1_sha256
+    let hello = rig::client_hello(&[[0xc0, 0x2f]], &signature_algorithms);
+    for _ in 0..20 {
+        tcp(address).write_all(&hello).unwrap();
+    }
+    drop(go_on);
+    drop(connect(address));
+    eventually("all have ended", || rig.running.counters().failed(Failure::Closed) == 22);
+    rig.until_closed();
+    assert_eq!(rig.running.counters().signer.operations.unwrap().signatures, 1);
 }

@@ -25,7 +25,7 @@ fn assert_says(config: Config, words: &[&str]) {
 #[test]
 fn a_port_in_use() {
     let first = Server::start(Config::default()).unwrap();
-    let config = Config { address: first.addr().into(), workers: 2, ..Config::default() };
+    let config = Config { address: first.addr(), workers: 2, ..Config::default() };
     assert_says(
         config,
         &["the port is in use", "stop the other server", &first.addr().to_string()],

@@ -82,7 +82,7 @@ fn an_idle_server_stops_at_once_and_frees_the_port() {
     let address = first.addr();
     let report = first.stop(Duration::from_secs(30));
     assert!(report.took < rig::TIMEOUT, "{:?}", report.took);
-    let second = Server::start(Config { address: address.into(), ..Config::default() }).unwrap();
+    let second = Server::start(Config { address, ..Config::default() }).unwrap();
     assert_eq!(second.addr(), address);
     drop(second); // dropping stops the server too
     assert!(TcpStream::connect(address).is_err());
