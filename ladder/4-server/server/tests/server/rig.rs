@@ -97,7 +97,7 @@ impl Rig {
 }
 
 pub(crate) fn keys() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors/keys")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../vectors/keys")
 }
 
 /// Creates a certificate for a test key, with Debian's `openssl`.
