@@ -41,8 +41,6 @@ pub struct Counters {
     pub loop_turns: u64,
     /// CPU time of each worker thread, user and system.
     pub worker_cpu: Vec<Duration>,
-    /// CPU time of the whole process, user and system, including its other threads.
-    pub process_cpu: Duration,
     /// Number of access-log lines (handshakes and requests) written.
     pub log_lines: u64,
     /// Number of access-log lines that were lost.
@@ -230,7 +228,6 @@ pub(crate) fn sum(tallies: &[Tally]) -> Counters {
         descriptor_pauses: total(|tally| &tally.descriptor_pauses),
         loop_turns: total(|tally| &tally.loop_turns),
         worker_cpu: tallies.iter().map(Tally::cpu).collect(),
-        process_cpu: duration(clock_gettime(ClockId::ProcessCPUTime)),
         ..Counters::default()
     }
 }

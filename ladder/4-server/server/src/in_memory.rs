@@ -17,7 +17,7 @@ use openssl::pkey::{PKeyRef, Private};
 use openssl::ssl::{Ssl, SslContextBuilder, SslStream, SslVerifyMode};
 
 use crate::config::Config;
-use crate::connection::{self, BoundedReads, Context};
+use crate::connection::{self, Context};
 pub use crate::connection::{Transport, Turn};
 use crate::counters::SignerOperations;
 use crate::engine::{Acceptor, Handshakes};
@@ -78,7 +78,7 @@ impl Worker {
     pub fn accept<S: Transport>(&self, transport: S) -> Result<Connection<'_, S>, Error> {
         let doing = || Unavailable::openssl("making a connection");
         let ssl = self.acceptor.connection().map_err(doing())?;
-        let stream = SslStream::new(ssl, BoundedReads::new(transport)).map_err(doing())?;
+        let stream = SslStream::new(ssl, transport).map_err(doing())?;
         let cx = self.cx.borrow();
         cx.tally().connections.add(1);
         let number = cx.tally().connections.read();

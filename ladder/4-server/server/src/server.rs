@@ -138,14 +138,3 @@ pub struct Report {
     /// The duration of the stop.
     pub took: Duration,
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn running_servers_are_send_and_sync() {
-        const fn shareable<T: Send + Sync>() {}
-        const { shareable::<Running>() };
-    }
-}

@@ -16,7 +16,7 @@ use openssl::ssl::SslStream;
 use rustix::io::Errno;
 use slab::Slab;
 
-use crate::connection::{BoundedReads, Connection, Context, Turn, failed_to_open};
+use crate::connection::{Connection, Context, Turn, failed_to_open};
 use crate::failure::Failure;
 use crate::log::Journal;
 use crate::notice::Notice;
@@ -155,8 +155,8 @@ impl Worker {
                 return;
             }
             if self.connections.len() >= self.cx.limits.connections_max {
-                let connections_max = self.cx.limits.connections_max;
-                return self.cx.shared.notify(&Notice::ConnectionsMax { connections_max });
+                let notice = Notice::ConnectionsMax(self.cx.limits.connections_max);
+                return self.cx.shared.notify(&notice);
             }
             if self.paused.is_some() {
                 return;
@@ -194,7 +194,7 @@ impl Worker {
         let registered = registry.register(&mut socket, Token(entry.key()), Interest::READABLE);
         let stream = registered.ok().and_then(|()| {
             let ssl = cx.acceptor.connection().ok()?;
-            SslStream::new(ssl, BoundedReads::new(socket)).ok()
+            SslStream::new(ssl, socket).ok()
         });
         let Some(stream) = stream else {
             cx.tally().connections_closed.add(1);

@@ -174,7 +174,7 @@ fn run(worker: Worker, journal: Journal, index: usize, shared: &Shared) -> u64 {
     // Unwind safe: the worker is dropped, and the counters are consistent at any time.
     let served = catch_unwind(AssertUnwindSafe(|| worker.run(journal)));
     served.unwrap_or_else(|panic| {
-        shared.notify(&Notice::WorkerLost { worker: index });
+        shared.notify(&Notice::WorkerLost(index));
         resume_unwind(panic)
     })
 }

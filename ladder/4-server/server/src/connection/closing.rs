@@ -1,7 +1,7 @@
 //! The last phases: sending `close_notify`, waiting for the client to close; and time limits.
 
 use core::time::Duration;
-use std::io::{self, Read as _};
+use std::io;
 use std::time::Instant;
 
 use openssl::ssl::ShutdownResult;

@@ -19,8 +19,6 @@ pub(super) struct Exchange {
     requests: u64,
     /// Received bytes that are not yet parsed: at most a head and a record.
     inbox: Vec<u8>,
-    /// The number of bytes of a request's body that are still to be skipped.
-    skip: u64,
     /// Bytes to send: the head and the beginning of the body, or a part of a file.
     outbox: Vec<u8>,
     /// The number of bytes of `outbox` that were sent.
@@ -46,8 +44,6 @@ struct Answered {
     method: Cow<'static, str>,
     target: Cow<'static, str>,
     http: Option<&'static str>,
-    referer: Option<String>,
-    user_agent: Option<String>,
     /// The status; 0 until the response has begun.
     status: u16,
     /// The number of bytes of the body that were sent.
@@ -60,10 +56,8 @@ impl Answered {
     fn new(number: u64, request: Request) -> Self {
         Self {
             method: request.method,
-            target: loggable_path(request.target.as_bytes()).into(),
+            target: loggable_path(&request.target).into(),
             http: Some(request.http),
-            referer: request.referer,
-            user_agent: request.user_agent,
             ..Self::refused(number)
         }
     }
@@ -75,8 +69,6 @@ impl Answered {
             method: "-".into(),
             target: "-".into(),
             http: None,
-            referer: None,
-            user_agent: None,
             status: 0,
             bytes: 0,
             begun: Instant::now(),
@@ -87,7 +79,7 @@ impl Answered {
 impl Exchange {
     /// Returns whether the next byte begins a request.
     pub(super) const fn is_between_requests(&self) -> bool {
-        self.inbox.is_empty() && self.skip == 0
+        self.inbox.is_empty()
     }
 
     /// Returns the number of a request that begins.
@@ -100,15 +92,8 @@ impl Exchange {
 impl<S: Transport> Connection<S> {
     /// Answers a request that was received, or receives more bytes.
     pub(super) fn read(&mut self, cx: &mut Context) -> Step {
-        let exchange = &mut self.exchange;
-        if exchange.skip > 0 {
-            let here = usize::try_from(exchange.skip).unwrap_or(usize::MAX);
-            let here = here.min(exchange.inbox.len());
-            exchange.inbox.drain(..here);
-            exchange.skip -= here as u64;
-        }
-        if exchange.skip == 0 && !exchange.inbox.is_empty() {
-            match parse(&exchange.inbox, cx.limits.request_bytes_max) {
+        if !self.exchange.inbox.is_empty() {
+            match parse(&self.exchange.inbox, cx.limits.request_bytes_max) {
                 Parsed::Partial => {}
                 Parsed::Request(request) => return self.answer(request, cx),
                 Parsed::Refused(status) => return self.refuse(status, cx),
@@ -141,24 +126,14 @@ impl<S: Transport> Connection<S> {
 
     fn answer(&mut self, request: Request, cx: &mut Context) -> Step {
         self.exchange.inbox.drain(..request.head_bytes);
-        let refusal = match request.body {
-            Some(bytes) if bytes <= cx.limits.request_bytes_max as u64 => {
-                self.exchange.skip = bytes;
-                None
-            }
-            Some(_) => Some(Status::ContentTooLarge),
-            None => Some(Status::LengthRequired),
+        let response = if request.has_body {
+            let head_only = request.method == "HEAD";
+            Response { head_only, ..Response::refusal(Status::ContentTooLarge) }
+        } else {
+            Response::to(&request, cx.shared.root())
         };
-        // The client may or may not send a body after it waited for "100 Continue", so the end of
-        // the request is unknown.
-        let ends_here = refusal.is_some() || (request.expects && self.exchange.skip > 0);
-        let response = match refusal {
-            Some(status) => {
-                Response { head_only: request.method == "HEAD", ..Response::refusal(status) }
-            }
-            None => Response::to(&request, cx.shared.root()),
-        };
-        let keep_alive = request.keep_alive && !ends_here && cx.draining.is_none();
+        // what follows a body is not parsed
+        let keep_alive = request.keep_alive && !request.has_body && cx.draining.is_none();
         let is_old = request.is_old();
         let answered = Answered::new(self.exchange.next_number(), request);
         self.begin(answered, keep_alive, is_old, response, cx)
@@ -284,8 +259,6 @@ impl<S: Transport> Connection<S> {
             method: answered.method,
             target: answered.target,
             http: answered.http.map(Cow::Borrowed),
-            referer: answered.referer.map(Cow::Owned),
-            user_agent: answered.user_agent.map(Cow::Owned),
             status: answered.status,
             bytes: answered.bytes,
             complete,

@@ -3,7 +3,6 @@
 //! No call blocks. A connection waits for one event at a time, with one deadline, and returns to
 //! the event loop after a bounded number of steps.
 
-mod bounded_reads;
 mod closing;
 mod exchange;
 mod handshake;
@@ -27,7 +26,6 @@ use crate::log::Journal;
 use crate::sessions::Cache;
 use crate::setup::Setup;
 use crate::shared::Shared;
-pub(crate) use bounded_reads::BoundedReads;
 use exchange::Exchange;
 use handshake::Session;
 pub(crate) use handshake::failed_to_open;
@@ -134,7 +132,7 @@ impl Transport for TcpStream {
 }
 
 pub(crate) struct Connection<S> {
-    stream: SslStream<BoundedReads<S>>,
+    stream: SslStream<S>,
     /// Unique within the server.
     number: u64,
     client: IpAddr,
@@ -161,7 +159,7 @@ pub(crate) struct Connection<S> {
 
 impl<S: Transport> Connection<S> {
     pub(crate) fn new(
-        stream: SslStream<BoundedReads<S>>,
+        stream: SslStream<S>,
         (number, client): (u64, IpAddr),
         now: Instant,
         limits: &Limits,
@@ -188,7 +186,6 @@ impl<S: Transport> Connection<S> {
     /// Runs until the connection would block or its turn is used up.
     pub(crate) fn turn(&mut self, cx: &mut Context) -> Turn {
         self.wants_write = false;
-        self.stream.get_mut().begin_turn();
         for _ in 0..STEPS_MAX {
             let step = match self.phase {
                 Phase::Handshake => self.handshake(cx),
@@ -198,9 +195,7 @@ impl<S: Transport> Connection<S> {
                 Phase::Lingering => self.linger(cx),
             };
             match step {
-                Step::Blocked if self.is_paused || self.stream.get_ref().is_exhausted() => {
-                    return Turn::Again;
-                }
+                Step::Blocked if self.is_paused => return Turn::Again,
                 Step::Blocked => return Turn::Wait,
                 Step::Done => return Turn::Close,
                 Step::On => {}
@@ -222,7 +217,7 @@ impl<S: Transport> Connection<S> {
     }
 
     pub(crate) fn socket(&mut self) -> &mut S {
-        self.stream.get_mut().inner_mut()
+        self.stream.get_mut()
     }
 
     pub(crate) const fn deadline(&self) -> Instant {

@@ -7,7 +7,7 @@ use httparse::{EMPTY_HEADER, Header};
 /// The maximum number of header fields in a head.
 const FIELDS_MAX: usize = 64;
 
-/// The longest text of a client in the access log, in bytes.
+/// The longest target in the access log, in bytes.
 const LOGGED_BYTES_MAX: usize = 256;
 
 /// The statuses that this server uses, RFC 9110 §15.
@@ -17,7 +17,6 @@ pub(crate) enum Status {
     BadRequest = 400,
     NotFound = 404,
     MethodNotAllowed = 405,
-    LengthRequired = 411,
     ContentTooLarge = 413,
     FieldsTooLarge = 431,
     InternalError = 500,
@@ -34,7 +33,6 @@ impl Status {
             Self::BadRequest => "Bad Request",
             Self::NotFound => "Not Found",
             Self::MethodNotAllowed => "Method Not Allowed",
-            Self::LengthRequired => "Length Required",
             Self::ContentTooLarge => "Content Too Large",
             Self::FieldsTooLarge => "Request Header Fields Too Large",
             Self::InternalError => "Internal Server Error",
@@ -52,13 +50,8 @@ pub(crate) struct Request {
     pub(crate) keep_alive: bool,
     /// The version of HTTP: 1.0 or 1.1.
     pub(crate) http: &'static str,
-    /// The page that led to this request, and the client's program, for the access log.
-    pub(crate) referer: Option<String>,
-    pub(crate) user_agent: Option<String>,
-    /// The length of the body, which the server skips; `None` if it is chunked.
-    pub(crate) body: Option<u64>,
-    /// The client waits for "100 Continue" before it sends the body.
-    pub(crate) expects: bool,
+    /// A body follows, which the server does not read.
+    pub(crate) has_body: bool,
     /// Length of the head.
     pub(crate) head_bytes: usize,
 }
@@ -103,16 +96,13 @@ fn complete(head: &httparse::Request<'_, '_>, head_bytes: usize) -> Result<Reque
         "HEAD" => Cow::Borrowed("HEAD"),
         other => Cow::Owned(other.chars().take(16).collect()),
     };
-    let target = origin_form(head.path.ok_or(Status::BadRequest)?)?;
+    let target = head.path.filter(|target| is_origin_form(target)).ok_or(Status::BadRequest)?;
     let hosts = head.headers.iter().filter(|field| is(field, "host")).count();
     // RFC 9112 §3.2: exactly one Host field in HTTP/1.1.
     if hosts > 1 || (version == 1 && hosts == 0) {
         return Err(Status::BadRequest);
     }
-    let (mut keep_alive, mut expects) = (version == 1, false);
-    for field in head.headers.iter() {
-        expects |= is(field, "expect");
-    }
+    let mut keep_alive = version == 1;
     for option in options(head.headers) {
         if option.eq_ignore_ascii_case(b"close") {
             keep_alive = false;
@@ -120,17 +110,15 @@ fn complete(head: &httparse::Request<'_, '_>, head_bytes: usize) -> Result<Reque
             keep_alive = true;
         }
     }
-    let body = body(head.headers)?;
-    let value = |name| head.headers.iter().find(|field| is(field, name)).map(|field| field.value);
+    let has_body = head.headers.iter().any(|field| {
+        is(field, "transfer-encoding") || (is(field, "content-length") && field.value != b"0")
+    });
     Ok(Request {
         method,
-        target,
+        target: target.to_owned(),
         keep_alive,
         http: if version == 0 { "1.0" } else { "1.1" },
-        referer: value("referer").map(loggable_path),
-        user_agent: value("user-agent").map(loggable),
-        body,
-        expects,
+        has_body,
         head_bytes,
     })
 }
@@ -145,52 +133,17 @@ fn options<'a>(fields: &'a [Header<'a>]) -> impl Iterator<Item = &'a [u8]> {
     lists.flat_map(|field| field.value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii))
 }
 
-/// Returns a text of a client for the access log: of its first 256 bytes, those that are not UTF-8,
-/// and characters that command a terminal, are replaced.
-fn loggable(text: &[u8]) -> String {
-    let text = String::from_utf8_lossy(&text[..text.len().min(LOGGED_BYTES_MAX)]);
-    text.replace(char::is_control, "\u{fffd}")
+/// Returns a target for the access log, without its query. A target is ASCII; characters that command
+/// a terminal are replaced.
+pub(crate) fn loggable_path(target: &str) -> String {
+    let path = target.split(['?', '#']).next().unwrap_or_default();
+    path[..path.len().min(LOGGED_BYTES_MAX)].replace(char::is_control, "\u{fffd}")
 }
 
-/// Returns a target or a page for the access log, without its query.
-pub(crate) fn loggable_path(text: &[u8]) -> String {
-    let end = text.iter().position(|byte| b"?#".contains(byte)).unwrap_or(text.len());
-    loggable(&text[..end])
-}
-
-/// Returns the length of the body, RFC 9112 §6.3. Refuses a body whose end is ambiguous.
-fn body(fields: &[Header<'_>]) -> Result<Option<u64>, Status> {
-    if fields.iter().any(|field| is(field, "transfer-encoding")) {
-        return Ok(None);
-    }
-    let mut length = None;
-    for field in fields.iter().filter(|field| is(field, "content-length")) {
-        let digits = field.value.trim_ascii();
-        if length.is_some() || digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
-            return Err(Status::BadRequest);
-        }
-        let text = core::str::from_utf8(digits).expect("ASCII digits");
-        length = Some(text.parse::<u64>().map_err(|_| Status::ContentTooLarge)?);
-    }
-    Ok(Some(length.unwrap_or(0)))
-}
-
-/// RFC 9112 §3.2: keeps the origin form and `*`, and removes scheme and authority from the absolute
-/// form.
-fn origin_form(target: &str) -> Result<String, Status> {
-    // Some readers end a target at `#`, or decode other characters than ASCII.
-    if !target.is_ascii() || target.contains('#') {
-        return Err(Status::BadRequest);
-    }
-    if target.starts_with('/') || target == "*" {
-        return Ok(target.to_owned());
-    }
-    let (scheme, rest) = target.split_once("://").ok_or(Status::BadRequest)?;
-    if !scheme.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
-        return Err(Status::BadRequest);
-    }
-    let path = &rest[rest.find(['/', '?']).unwrap_or(rest.len())..];
-    Ok(if path.starts_with('/') { path.to_owned() } else { format!("/{path}") })
+/// Returns whether a target is a path, or `*`. Some readers end a target at `#`, or decode other
+/// characters than ASCII.
+fn is_origin_form(target: &str) -> bool {
+    (target.starts_with('/') || target == "*") && target.is_ascii() && !target.contains('#')
 }
 
 #[cfg(test)]
@@ -236,28 +189,15 @@ mod tests {
     }
 
     #[test]
-    fn bodies_and_texts_in_the_log() {
+    fn bodies_and_targets_in_the_log() {
         let with = |fields| request(&format!("POST / HTTP/1.1\r\nHost: a\r\n{fields}\r\n"));
-        assert_eq!(with("").body, Some(0));
-        assert_eq!(with("Content-Length: 5\r\n").body, Some(5));
-        assert_eq!(with("Transfer-Encoding: Chunked\r\n").body, None);
-        assert!(with("Expect: 100-continue\r\nContent-Length: 5\r\n").expects);
-        assert_eq!(loggable(b"a\x1b[1m\xc2\x9b\xff\xc3\xa9"), "a\u{fffd}[1m\u{fffd}\u{fffd}\u{e9}");
-        assert_eq!(loggable(&[b'x'; 300]), "x".repeat(256));
+        assert!(!with("").has_body && !with("Content-Length: 0\r\n").has_body);
+        assert!(with("Content-Length: 5\r\n").has_body);
+        assert!(with("Transfer-Encoding: Chunked\r\n").has_body);
+        assert_eq!(loggable_path("/a\x1b[1m"), "/a\u{fffd}[1m");
+        assert_eq!(loggable_path(&"x".repeat(300)), "x".repeat(256));
         for text in ["/a", "/a?secret", "/a#part?secret"] {
-            assert_eq!(loggable_path(text.as_bytes()), "/a");
-        }
-    }
-
-    #[test]
-    fn targets_in_absolute_form() {
-        let target = |text| request(&format!("GET {text} HTTP/1.1\r\nHost: a\r\n\r\n")).target;
-        assert_eq!(target("https://a:1/bytes/1"), "/bytes/1");
-        assert_eq!(target("https://a"), "/");
-        assert_eq!(target("https://a?b/c"), "/?b/c", "the path is empty");
-        for bad in ["bytes", "x?y://a/b", "/a#b", "/\u{e4}"] {
-            let text = format!("GET {bad} HTTP/1.1\r\nHost: a\r\n\r\n");
-            assert_eq!(refused(&text), Status::BadRequest, "{bad}");
+            assert_eq!(loggable_path(text), "/a");
         }
     }
 
@@ -266,19 +206,14 @@ mod tests {
         let with = |fields: &str| refused(&format!("POST / HTTP/1.1\r\n{fields}\r\n"));
         assert_eq!(with(""), Status::BadRequest, "no host");
         assert_eq!(with("Host: a\r\nHost: b\r\n"), Status::BadRequest);
-        for length in ["1\r\nContent-Length: 1", "+1", "-1", "1,1", "", "0x1"] {
-            assert_eq!(
-                with(&format!("Host: a\r\nContent-Length: {length}\r\n")),
-                Status::BadRequest
-            );
-        }
-        let length = "99999999999999999999";
-        let fields = format!("Host: a\r\nContent-Length: {length}\r\n");
-        assert_eq!(with(&fields), Status::ContentTooLarge);
         assert_eq!(with(&"X: y\r\n".repeat(65)), Status::FieldsTooLarge);
         assert_eq!(with(&format!("X: {}\r\n", "y".repeat(MAX))), Status::FieldsTooLarge);
         assert_eq!(refused(&"G".repeat(MAX + 1)), Status::FieldsTooLarge);
         assert_eq!(refused("\u{16}\u{3}\u{1}\r\n\r\n"), Status::BadRequest);
         assert_eq!(refused("GET / HTTP/3.0\r\n\r\n"), Status::BadRequest);
+        for bad in ["bytes", "https://a/b", "/a#b", "/\u{e4}"] {
+            let text = format!("GET {bad} HTTP/1.1\r\nHost: a\r\n\r\n");
+            assert_eq!(refused(&text), Status::BadRequest, "{bad}");
+        }
     }
 }

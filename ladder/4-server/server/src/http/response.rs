@@ -34,8 +34,7 @@ impl Response {
             Status::BadRequest => "This is not a valid request.",
             Status::NotFound => "There is nothing here.",
             Status::MethodNotAllowed => "Only GET and HEAD are answered.",
-            Status::LengthRequired => "A body needs a Content-Length.",
-            Status::ContentTooLarge => "The body is too long.",
+            Status::ContentTooLarge => "A request has no body here.",
             Status::FieldsTooLarge => "The request's head is too long.",
             Status::Ok | Status::InternalError => "",
         };

@@ -97,13 +97,6 @@ pub struct RequestLine {
     /// The version of HTTP: "1.0" or "1.1"; absent if the input was not a request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub http: Option<Cow<'static, str>>,
-    /// The page that led to the request, without its query, if the client names one. Its first 256
-    /// bytes, as those of the next field.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub referer: Option<Cow<'static, str>>,
-    /// The client's program, if the client names it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub user_agent: Option<Cow<'static, str>>,
     /// The status of the response.
     pub status: u16,
     /// The number of bytes of the response's body that were sent.

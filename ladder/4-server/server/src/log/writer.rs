@@ -67,7 +67,9 @@ impl Writer {
     ) -> Result<(Self, Batches), Error> {
         let refuse = |why| Unavailable::AccessLog { path: path.to_owned(), why };
         let mut out = Out::open(path, Arc::clone(state)).map_err(refuse)?;
-        out.write_all(&[Line::Start(start)]).map_err(refuse)?;
+        if out.write(&[Line::Start(start)]) == 0 {
+            return Err(refuse(io::ErrorKind::StorageFull.into()).into());
+        }
         let (to, from) = sync_channel(QUEUE_BATCHES);
         let thread = thread::Builder::new()
             .name("access-log".to_owned())
@@ -104,16 +106,15 @@ fn open(path: &Path) -> io::Result<File> {
 struct Out {
     file: File,
     state: Arc<LogState>,
-    text: Vec<u8>,
-    /// The last write may have ended within a line.
-    torn: bool,
+    /// The file ends within a line, because a write failed: nothing can follow.
+    is_broken: bool,
     /// The number of lost lines that the log already mentions.
     told: u64,
 }
 
 impl Out {
     fn open(path: &Path, state: Arc<LogState>) -> io::Result<Self> {
-        Ok(Self { file: open(path)?, state, text: Vec::new(), torn: false, told: 0 })
+        Ok(Self { file: open(path)?, state, is_broken: false, told: 0 })
     }
 
     /// Writes batches until all workers have ended, and then the stop line. Returns whether the
@@ -125,73 +126,48 @@ impl Out {
         self.tell_lost();
         let (lines, lost) = (self.state.written(), self.state.lost());
         let stop = Line::Stop(StopLine { time_us: now_us(), lines, lost });
-        let written = self.write_all(&[stop]);
-        if let Err(why) = &written {
-            self.failed(why);
-        }
-        written.is_ok()
+        self.write(&[stop]) == 1
     }
 
     fn batch(&mut self, batch: &[Line]) {
         self.tell_lost();
-        let (written, result) = self.write(batch);
+        let written = self.write(batch);
         self.state.written.fetch_add(written as u64, Ordering::Relaxed);
-        if let Err(why) = result {
+        if written < batch.len() {
             self.state.lose(batch.len() - written);
-            self.failed(&why);
         }
     }
 
     /// Writes a line with the number of newly lost lines, if there are any.
     fn tell_lost(&mut self) {
         let lost = self.state.lost();
-        if lost == self.told {
-            return;
-        }
-        let line = Line::Lost(LostLine { time_us: now_us(), lines: lost - self.told });
-        if self.write_all(&[line]).is_ok() {
+        let line = LostLine { time_us: now_us(), lines: lost - self.told };
+        if line.lines > 0 && self.write(&[Line::Lost(line)]) == 1 {
             self.told = lost;
         }
     }
 
-    fn failed(&self, why: &io::Error) {
-        self.state.notices.notify(&Notice::LogFailed { why: why.to_string() });
-    }
-
-    fn write_all(&mut self, lines: &[Line]) -> io::Result<()> {
-        self.write(lines).1
-    }
-
     /// Writes lines. Returns the number of whole lines in the file: a full disk may take a part.
-    fn write(&mut self, lines: &[Line]) -> (usize, io::Result<()>) {
-        self.text.clear();
-        if self.torn {
-            self.text.push(b'\n');
-        }
+    fn write(&mut self, lines: &[Line]) -> usize {
+        let mut text = Vec::new();
         for line in lines {
-            if let Err(why) = serde_json::to_writer(&mut self.text, line) {
-                return (0, Err(why.into()));
-            }
-            self.text.push(b'\n');
+            serde_json::to_writer(&mut text, line).expect("a line is JSON");
+            text.push(b'\n');
         }
-        let (mut done, mut result) = (0, Ok(()));
-        while done < self.text.len() && result.is_ok() {
-            match self.file.write(&self.text[done..]) {
-                Ok(0) => result = Err(io::ErrorKind::WriteZero.into()),
-                Ok(count) => done += count,
+        let mut done = 0;
+        while done < text.len() && !self.is_broken {
+            match self.file.write(&text[done..]) {
+                Ok(count @ 1..) => done += count,
                 Err(why) if why.kind() == io::ErrorKind::Interrupted => {}
-                Err(why) => result = Err(why),
+                refused => {
+                    let why = refused.err().unwrap_or_else(|| io::ErrorKind::WriteZero.into());
+                    self.state.notices.notify(&Notice::LogFailed(why.to_string()));
+                    self.is_broken = done > 0 && text[done - 1] != b'\n';
+                    break;
+                }
             }
         }
-        let mut ends = self.text[..done].iter().filter(|byte| **byte == b'\n').count();
-        // the next write begins with the line feed that is missing
-        ends += usize::from(done > 0 && self.text.get(done) == Some(&b'\n'));
-        // the first line feed may end an older line
-        let whole = ends.saturating_sub(usize::from(self.torn));
-        if done > 0 {
-            self.torn = self.text[done - 1] != b'\n';
-        }
-        (whole, result)
+        text[..done].iter().filter(|byte| **byte == b'\n').count()
     }
 }
 
@@ -217,7 +193,7 @@ mod tests {
         assert_eq!((state.written(), state.lost()), (0, 3));
         let said = said.lock().unwrap();
         assert_eq!(said.len(), 2, "each once: {said:?}");
-        assert!(matches!(&said[1], Notice::LogFailed { why } if why.contains("space")));
+        assert!(matches!(&said[0], Notice::LogFailed(why) if why.contains("space")));
         drop(said);
         let (to, from) = sync_channel(1);
         drop(to);

@@ -210,7 +210,7 @@ fn a_panicked_worker_is_reported() {
     let notify = Notify::new(move |notice| {
         hear.lock().unwrap().push(notice.clone());
         // Panic without the lock, which other threads need.
-        assert!(!matches!(notice, Notice::ConnectionsMax { .. }), "on purpose");
+        assert!(!matches!(notice, Notice::ConnectionsMax(_)), "on purpose");
     });
     let limits = Limits { connections_max: 1, ..Limits::default() };
     let rig = Rig::start(Config { limits, notify, workers: 2, ..Config::default() });
@@ -220,7 +220,7 @@ fn a_panicked_worker_is_reported() {
         !said.lock().unwrap().is_empty()
     });
     drop(clients);
-    let is_lost = |notice: &Notice| matches!(notice, Notice::WorkerLost { .. });
+    let is_lost = |notice: &Notice| matches!(notice, Notice::WorkerLost(_));
     eventually("the lost worker is reported", || said.lock().unwrap().iter().any(is_lost));
     let report = rig.running.stop(TIMEOUT);
     assert_eq!((report.workers_lost, report.log_complete), (1, false));

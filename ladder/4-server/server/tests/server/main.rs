@@ -2,7 +2,6 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod engines;
-mod flood;
 mod handshakes;
 mod hostile;
 mod http;

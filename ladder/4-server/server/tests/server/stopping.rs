@@ -116,6 +116,9 @@ fn two_hundred_connections_are_logged() {
         thread.join().unwrap();
     }
     fetch(&[&url]);
+    let cpu = rig.running.counters().worker_cpu;
+    assert!(cpu.len() == 2 && cpu.iter().all(|time| *time < rig::TIMEOUT * 6));
+    assert!(cpu.iter().any(|time| !time.is_zero()));
     let log = rig.finish();
     let (handshakes, requests) = (log.handshakes(), log.requests());
     assert_eq!(handshakes.len(), 201);
