@@ -8,10 +8,6 @@
 //! * Decryption rejects implicitly: a client never learns whether a padding was valid.
 //! * Requests of all connections meet in one queue, so those of several front ends share lanes.
 //! * A GPU can run large batches of RSA operations ([`UnitKind::Gpu`]).
-//! * Keys may be those of upstream signers ([`RelaySettings`]): the signer sends operations on over
-//!   TLS 1.3, asks a second signer if the first one is slow, and checks each signature.
-//! * Keys may be in tokens with a PKCS#11 module ([`TokenSettings`]). Their operations run there, on
-//!   threads of their own, and each signature is checked.
 //! * Every operation is in the audit log before its result leaves.
 //! * Every wait and every queue is bounded; [`Limits`] sets the bounds that concern clients.
 //!
@@ -37,8 +33,6 @@ mod listener;
 mod metrics;
 mod outgoing;
 mod policy;
-mod public_half;
-mod relay;
 mod say;
 mod secret_file;
 mod settings;
@@ -47,15 +41,10 @@ mod shares;
 mod signer;
 mod stream;
 mod tls;
-mod token;
 mod worker;
 
-pub use config::{
-    Allowed, ClientSettings, Config, KeySettings, KeySource, Limits, RelaySettings, TlsSettings,
-    TokenSettings, UnitKind, UpstreamSettings,
-};
-pub use counters::{Counts, UpstreamCounts};
+pub use config::{Allowed, ClientSettings, Config, KeySettings, Limits, TlsSettings, UnitKind};
+pub use counters::Counts;
 pub use error::Error;
 pub use gpu::GpuCounts;
 pub use signer::{Report, Running, Signer};
-pub use token::KeyUri;

@@ -35,7 +35,6 @@ impl Collector for Snapshot {
         family.counter("batched_operations", "Operations in batches", operations)?;
         let help = "Operations not released because the audit log could not be written";
         family.counter("audit_failures", help, counts.audit_failures)?;
-        upstreams(&mut family, counts)?;
         let Some(gpu) = &counts.gpu else { return Ok(()) };
         let help = "1 while batches may go to the GPU, 0 after a failure or a wrong result";
         family.gauge("gpu_in_use", help, gpu.is_in_use.into())?;
@@ -45,29 +44,4 @@ impl Collector for Snapshot {
         let kinds = [("device", gpu.failures), ("result", gpu.wrong_results)];
         family.counters("gpu_failures", help, "kind", kinds)
     }
-}
-
-fn upstreams(family: &mut Families<'_, '_>, counts: &Counts) -> fmt::Result {
-    if counts.upstreams.is_empty() {
-        return Ok(());
-    }
-    let connected = counts.upstreams.iter().map(|it| (it.name.as_str(), it.connected));
-    let help = "Workers with a connection to an upstream signer";
-    family.gauges("upstream_connected", help, "upstream", connected)?;
-    let rows = counts.upstreams.iter().flat_map(|it| {
-        let outcomes =
-            [("done", it.done), ("refused", it.refused), ("wrong", it.wrong), ("lost", it.lost)];
-        let name = it.name.as_str();
-        outcomes.map(|(outcome, count)| ([("upstream", name), ("outcome", outcome)], count))
-    });
-    family.rows("upstream_requests", "Requests to upstream signers", rows)?;
-    let help = "Requests to a second upstream signer because the first one was slow";
-    let outcomes = [
-        ("won", counts.hedges_won),
-        ("lost", counts.hedges.saturating_sub(counts.hedges_won)),
-        ("withheld", counts.hedges_withheld),
-    ];
-    family.counters("hedges", help, "outcome", outcomes)?;
-    let help = "Operations that no upstream signer did and this signer did with its own key";
-    family.counter("fallbacks", help, counts.fallbacks)
 }

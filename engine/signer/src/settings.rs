@@ -2,7 +2,6 @@
 
 use core::net::SocketAddr;
 use core::str::FromStr;
-use core::time::Duration;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -11,12 +10,8 @@ use serde::Deserialize;
 use tollgate_server::settings::{Named, Seconds, read};
 use tollgate_server::{Listen, UnknownName};
 
-use crate::config::{
-    Allowed, ClientSettings, Config, KeySettings, KeySource, Limits, RelaySettings, TlsSettings,
-    TokenSettings, UnitKind, UpstreamSettings,
-};
+use crate::config::{Allowed, ClientSettings, Config, KeySettings, Limits, TlsSettings, UnitKind};
 use crate::error::Error;
-use crate::token::KeyUri;
 
 impl Config {
     /// Reads the settings from a TOML file. Paths in it start from the file's folder.
@@ -27,14 +22,9 @@ impl Config {
     /// the line. Keys and certificates are not read yet.
     pub fn from_file(path: &Path) -> Result<Self, Error> {
         let file = read::<Site>(path)?;
-        if file.settings.relay.is_none() && !file.settings.upstream.is_empty() {
-            let why =
-                "`upstream`: there is no [relay]: add it, with the certificate of this signer";
-            return Err(file.text.refuse("upstream", why.to_owned()).into());
-        }
         let folder = path.parent().unwrap_or(Path::new(""));
         let config = file.settings.into_config(folder);
-        config.and_then(|config| config.check().map(|()| config)).map_err(|error| match error {
+        config.check().map(|()| config).map_err(|error| match error {
             Error::Setting { setting, why } => {
                 file.text.refuse(&setting, format!("`{setting}`: {why}")).into()
             }
@@ -55,10 +45,6 @@ struct Site {
     unit: Option<Named<UnitKind>>,
     seccomp: Option<bool>,
     tls: Option<SiteTls>,
-    relay: Option<SiteRelay>,
-    #[serde(default)]
-    upstream: Vec<SiteUpstream>,
-    pkcs11: Option<SiteTokens>,
     #[serde(default)]
     key: Vec<SiteKey>,
     #[serde(default)]
@@ -77,41 +63,11 @@ struct SiteTls {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct SiteRelay {
-    chain: PathBuf,
-    key: PathBuf,
-    roots: PathBuf,
-    limit: Option<Seconds>,
-    hedge_after: Option<Seconds>,
-    hedge_percent_max: Option<u32>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct SiteUpstream {
-    name: String,
-    address: SocketAddr,
-    certificate: String,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 struct SiteKey {
     name: String,
-    file: Option<PathBuf>,
-    fallback: Option<PathBuf>,
-    pkcs11: Option<Named<KeyUri>>,
+    file: PathBuf,
     #[serde(default)]
     raw: bool,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct SiteTokens {
-    module: PathBuf,
-    pin_file: Option<PathBuf>,
-    sessions: Option<usize>,
-    limit: Option<Seconds>,
 }
 
 #[derive(Deserialize)]
@@ -166,8 +122,11 @@ impl FromStr for UnitKind {
 }
 
 impl Site {
-    fn into_config(self, folder: &Path) -> Result<Config, Error> {
-        let keys = self.key.into_iter().map(|key| key.into_settings(folder));
+    fn into_config(self, folder: &Path) -> Config {
+        let keys = self.key.into_iter().map(|SiteKey { name, file, raw }| {
+            let file = folder.join(file);
+            KeySettings { name, file, raw }
+        });
         let allow = |allow: Option<Vec<Named<Allowed>>>| match allow {
             Some(allow) => allow.into_iter().map(|Named(it)| it).collect(),
             None => BTreeSet::from([Allowed::Sign]),
@@ -180,47 +139,18 @@ impl Site {
             allow: allow(client.allow),
             rate: client.rate,
         });
-        Ok(Config {
+        Config {
             unix: self.unix.map(|path| folder.join(path)),
             unix_mode: self.unix_mode.map_or(0o660, |Named(Mode(mode))| mode),
             tls: self.tls.map(|tls| tls.into_settings(folder)),
-            relay: self.relay.map(|relay| relay.into_settings(folder, self.upstream)),
-            tokens: self.pkcs11.map(|tokens| tokens.into_settings(folder)),
             audit_log: self.audit_log.map(|path| folder.join(path)),
             metrics: self.metrics.map(|Named(listen)| listen),
             workers: self.workers.unwrap_or_else(cores),
             unit: self.unit.map_or(UnitKind::Lanes, |Named(unit)| unit),
             seccomp: self.seccomp.unwrap_or(true),
-            keys: keys.collect::<Result<_, _>>()?,
+            keys: keys.collect(),
             clients: clients.collect(),
             limits: self.limits.map_or(Limits::default(), SiteLimits::into_limits),
-        })
-    }
-}
-
-impl SiteKey {
-    fn into_settings(self, folder: &Path) -> Result<KeySettings, Error> {
-        let Self { name, file, fallback, pkcs11, raw } = self;
-        let fallback = fallback.map(|file| folder.join(file));
-        let source = match (file, pkcs11, fallback) {
-            (Some(file), None, fallback) => KeySource::File { file: folder.join(file), fallback },
-            (None, Some(Named(uri)), None) => KeySource::Token(uri),
-            _ => {
-                let why = "give each key `file`, or `pkcs11` without `fallback`";
-                return Err(Error::setting("key.name", format!("{name:?}: {why}")));
-            }
-        };
-        Ok(KeySettings { name, source, raw })
-    }
-}
-
-impl SiteTokens {
-    fn into_settings(self, folder: &Path) -> TokenSettings {
-        TokenSettings {
-            module: folder.join(self.module),
-            pin_file: self.pin_file.map(|file| folder.join(file)),
-            sessions: self.sessions.unwrap_or(4),
-            limit: self.limit.map_or(Duration::from_millis(500), |Seconds(time)| time),
         }
     }
 }
@@ -236,23 +166,6 @@ impl SiteTls {
             chain: folder.join(self.chain),
             key: folder.join(self.key),
             client_roots: folder.join(self.client_roots),
-        }
-    }
-}
-
-impl SiteRelay {
-    fn into_settings(self, folder: &Path, upstreams: Vec<SiteUpstream>) -> RelaySettings {
-        let upstreams = upstreams.into_iter().map(|SiteUpstream { name, address, certificate }| {
-            UpstreamSettings { name, address, certificate }
-        });
-        RelaySettings {
-            chain: folder.join(self.chain),
-            key: folder.join(self.key),
-            roots: folder.join(self.roots),
-            limit: self.limit.map_or(Duration::from_millis(500), |Seconds(time)| time),
-            hedge_after: self.hedge_after.map(|Seconds(time)| time),
-            hedge_percent_max: self.hedge_percent_max.unwrap_or(5),
-            upstreams: upstreams.collect(),
         }
     }
 }

@@ -25,7 +25,6 @@ mod profile;
 mod program;
 mod provider;
 mod proxy;
-mod relay;
 mod response;
 mod scale;
 mod sensitivity;
