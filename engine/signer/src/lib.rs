@@ -15,27 +15,32 @@
 //! runs them in batches, and answers.
 //!
 //! This crate is internal: what it promises is the program `tollgate signer` and its files.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod account;
 mod answer;
 mod audit;
 mod config;
+mod confine;
 mod connection;
 mod counters;
 mod engine;
 mod error;
+mod families;
 mod gpu;
 mod identity;
 mod keys;
 mod limiter;
 mod listener;
 mod metrics;
+mod metrics_page;
 mod outgoing;
+mod peer;
 mod policy;
 mod say;
 mod secret_file;
 mod settings;
+mod settings_file;
 mod shared;
 mod shares;
 mod signer;
@@ -44,7 +49,9 @@ mod tls;
 mod worker;
 
 pub use config::{Allowed, ClientSettings, Config, KeySettings, Limits, TlsSettings, UnitKind};
+pub use confine::{confine, hide_memory};
 pub use counters::Counts;
 pub use error::Error;
 pub use gpu::GpuCounts;
+pub use peer::Peer;
 pub use signer::{Report, Running, Signer};

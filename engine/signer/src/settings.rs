@@ -7,11 +7,10 @@ use std::path::{Path, PathBuf};
 use std::thread;
 
 use serde::Deserialize;
-use tollgate_server::settings::{Named, Seconds, read};
-use tollgate_server::{Listen, UnknownName};
 
 use crate::config::{Allowed, ClientSettings, Config, KeySettings, Limits, TlsSettings, UnitKind};
 use crate::error::Error;
+use crate::settings_file::{Named, Seconds, find, read};
 
 impl Config {
     /// Reads the settings from a TOML file. Paths in it start from the file's folder.
@@ -26,7 +25,7 @@ impl Config {
         let config = file.settings.into_config(folder);
         config.check().map(|()| config).map_err(|error| match error {
             Error::Setting { setting, why } => {
-                file.text.refuse(&setting, format!("`{setting}`: {why}")).into()
+                file.text.refuse(&setting, format!("`{setting}`: {why}"))
             }
             error => error,
         })
@@ -40,7 +39,7 @@ struct Site {
     unix: Option<PathBuf>,
     unix_mode: Option<Named<Mode>>,
     audit_log: Option<PathBuf>,
-    metrics: Option<Named<Listen>>,
+    metrics: Option<SocketAddr>,
     workers: Option<usize>,
     unit: Option<Named<UnitKind>>,
     seccomp: Option<bool>,
@@ -106,18 +105,18 @@ impl FromStr for Mode {
 }
 
 impl FromStr for Allowed {
-    type Err = UnknownName;
+    type Err = String;
 
-    fn from_str(name: &str) -> Result<Self, UnknownName> {
-        UnknownName::find("operation", name, &Self::ALL, |(_, name)| [name]).map(|(it, _)| it)
+    fn from_str(name: &str) -> Result<Self, String> {
+        find("operation", name, &Self::ALL)
     }
 }
 
 impl FromStr for UnitKind {
-    type Err = UnknownName;
+    type Err = String;
 
-    fn from_str(name: &str) -> Result<Self, UnknownName> {
-        UnknownName::find("unit", name, &Self::ALL, |(_, name)| [name]).map(|(it, _)| it)
+    fn from_str(name: &str) -> Result<Self, String> {
+        find("unit", name, &Self::ALL)
     }
 }
 
@@ -144,7 +143,7 @@ impl Site {
             unix_mode: self.unix_mode.map_or(0o660, |Named(Mode(mode))| mode),
             tls: self.tls.map(|tls| tls.into_settings(folder)),
             audit_log: self.audit_log.map(|path| folder.join(path)),
-            metrics: self.metrics.map(|Named(listen)| listen),
+            metrics: self.metrics,
             workers: self.workers.unwrap_or_else(cores),
             unit: self.unit.map_or(UnitKind::Lanes, |Named(unit)| unit),
             seccomp: self.seccomp.unwrap_or(true),

@@ -8,8 +8,7 @@ use std::time::Instant;
 use clap::Args;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tollgate_report::text::wrapped;
-use tollgate_server::{confine, hide_memory};
-use tollgate_signer::{Config, Report, Running};
+use tollgate_signer::{Config, Report, Running, confine, hide_memory};
 
 use crate::cells::float;
 use crate::error::CliError;
