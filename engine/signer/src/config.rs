@@ -1,18 +1,25 @@
-//! The configuration of a signer.
+//! The configuration of a signer: the tables and keys of its file, which the documentation of
+//! `tollgate signer` describes.
 
 use core::net::SocketAddr;
 use core::time::Duration;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::thread;
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 
 use crate::error::Error;
 
 /// The configuration of a signer.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Config {
     /// The path of the Unix socket.
     pub unix: Option<PathBuf>,
     /// The permissions of the socket's file, such as 0o660.
+    #[serde(deserialize_with = "octal")]
     pub unix_mode: u32,
     /// The listener with TLS.
     pub tls: Option<TlsSettings>,
@@ -27,15 +34,36 @@ pub struct Config {
     /// The program should hide its memory and confine itself to the system calls of a signer.
     pub seccomp: bool,
     /// The keys.
+    #[serde(rename = "key")]
     pub keys: Vec<KeySettings>,
     /// The clients.
+    #[serde(rename = "client")]
     pub clients: Vec<ClientSettings>,
     /// Bounds and time limits.
     pub limits: Limits,
 }
 
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            unix: None,
+            unix_mode: 0o660,
+            tls: None,
+            audit_log: None,
+            metrics: None,
+            workers: thread::available_parallelism().map_or(1, usize::from),
+            unit: UnitKind::Lanes,
+            seccomp: true,
+            keys: Vec::new(),
+            clients: Vec::new(),
+            limits: Limits::default(),
+        }
+    }
+}
+
 /// A kind of unit that the queue may prefer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum UnitKind {
     /// The first GPU, for large batches of RSA operations. The lanes do everything else, and repeat the
     /// operations of a GPU that fails.
@@ -44,13 +72,9 @@ pub enum UnitKind {
     Lanes,
 }
 
-impl UnitKind {
-    /// The kinds with their names in settings.
-    pub const ALL: [(Self, &'static str); 2] = [(Self::Gpu, "gpu"), (Self::Lanes, "lanes")];
-}
-
 /// A listener with TLS 1.3, whose clients have certificates.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct TlsSettings {
     /// The address; port 0 chooses a free port.
     pub address: SocketAddr,
@@ -63,18 +87,21 @@ pub struct TlsSettings {
 }
 
 /// A key.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct KeySettings {
     /// The name in the settings of clients and in logs.
     pub name: String,
     /// The private key in PEM: RSA, or on P-256.
     pub file: PathBuf,
     /// Clients may be allowed the raw operation.
+    #[serde(default)]
     pub raw: bool,
 }
 
 /// A client, known by its user or by its certificate.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ClientSettings {
     /// The name in logs.
     pub name: String,
@@ -86,6 +113,7 @@ pub struct ClientSettings {
     /// The names of its keys.
     pub keys: Vec<String>,
     /// Its operations.
+    #[serde(default = "sign")]
     pub allow: BTreeSet<Allowed>,
     /// The maximum number of operations in a second, 1 to 1,000,000. A client that has done none for a
     /// second may do as many at once.
@@ -93,7 +121,8 @@ pub struct ClientSettings {
 }
 
 /// A kind of operations that a client may request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Allowed {
     /// Decryption with implicit rejection, for TLS 1.2 with RSA key exchange.
     Decrypt,
@@ -103,14 +132,13 @@ pub enum Allowed {
     Sign,
 }
 
-impl Allowed {
-    /// The kinds with their names in settings.
-    pub const ALL: [(Self, &'static str); 3] =
-        [(Self::Decrypt, "decrypt"), (Self::Raw, "raw"), (Self::Sign, "sign")];
+fn sign() -> BTreeSet<Allowed> {
+    BTreeSet::from([Allowed::Sign])
 }
 
 /// The bounds that concern the clients of a signer. Times are checked every 100 ms.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Limits {
     /// The maximum number of open connections; further ones are closed at once.
     pub connections_max: usize,
@@ -120,10 +148,13 @@ pub struct Limits {
     /// The longest body of a frame, in bytes.
     pub frame_bytes_max: usize,
     /// The longest time from accepting a connection to the end of its handshake.
+    #[serde(deserialize_with = "seconds")]
     pub handshake: Duration,
     /// The longest time without a whole request.
+    #[serde(deserialize_with = "seconds")]
     pub idle: Duration,
     /// The longest time in which a client accepts no bytes of an answer.
+    #[serde(deserialize_with = "seconds")]
     pub write: Duration,
 }
 
@@ -138,6 +169,20 @@ impl Default for Limits {
             write: Duration::from_secs(10),
         }
     }
+}
+
+/// Reads a time in seconds, which may have decimals.
+fn seconds<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
+    Duration::try_from_secs_f64(f64::deserialize(from)?).map_err(D::Error::custom)
+}
+
+/// Reads permissions as octal digits.
+fn octal<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
+    let text = String::deserialize(from)?;
+    let is_octal = (3..=4).contains(&text.len()) && text.bytes().all(|digit| digit < b'8');
+    let mode = u32::from_str_radix(&text, 8).ok().filter(|mode| is_octal && *mode <= 0o777);
+    let why = "these are no permissions: give three octal digits, such as \"0660\"";
+    mode.ok_or_else(|| D::Error::custom(why))
 }
 
 /// The maximum number of worker threads.

@@ -102,7 +102,7 @@ impl Signer {
         }
         let page = |at| {
             let shared = Arc::clone(&shared);
-            MetricsPage::start(at, Box::new(move || metrics::text(shared.counts())))
+            MetricsPage::start(at, Box::new(move || metrics::text(&shared.counts())))
         };
         let metrics = config.metrics.map(page).transpose()?;
         let address = remote.map(|(_, address)| address);
