@@ -11,7 +11,7 @@ use crate::workspace::Workspace;
 const HEADER: &str = "engine/c/include/tollgate.h";
 const CONFIG: &str = "engine/c/cbindgen.toml";
 /// The sources, in the order of the header.
-const SOURCES: [&str; 10] = [
+const SOURCES: [&str; 9] = [
     "code",
     "scheme",
     "private_key",
@@ -20,7 +20,6 @@ const SOURCES: [&str; 10] = [
     "operation",
     "own_thread",
     "queue",
-    "ticket",
     "event_loop",
 ];
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
