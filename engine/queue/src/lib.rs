@@ -9,8 +9,7 @@
 //! * Dropping a ticket cancels its request. A unit whose check fails is quarantined and its
 //!   requests run on another unit. A panic is contained. A forked child gets an error.
 //! * [`Lanes`] is the unit of this processor; it runs [`PrivateJob`]s: RSA with its paddings, secrets
-//!   of X25519, and signatures with ECDSA P-256. [`judge`](mod@judge) tests other units:
-//!   `docs/own-unit.md`.
+//!   of X25519, and signatures with ECDSA P-256. `docs/own-unit.md` says what other units promise.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -58,7 +57,6 @@ mod gather;
 #[cfg(test)]
 mod interleavings;
 mod job;
-pub mod judge;
 mod lanes;
 mod lead;
 mod private_job;
