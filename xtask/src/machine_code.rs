@@ -35,8 +35,8 @@ enum Slot {
     Library(String),
 }
 
-/// The binary that users run.
-const BINARY: &str = "release/tollgate";
+/// A binary that users run, and that has all kernels.
+const BINARY: &str = "release/tollgate-ladder";
 
 impl Program {
     /// Reads the functions whose names begin with one of `prefixes` from a binary; without a binary, from

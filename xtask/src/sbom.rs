@@ -13,9 +13,10 @@ use std::process::{Command, ExitCode};
 use serde_json::{Value, json};
 
 /// The Debian packages, and the crates that they are built from.
-const PACKAGES: [(&str, &str); 3] = [
+const PACKAGES: [(&str, &str); 4] = [
     ("libtollgate1", "tollgate-c"),
-    ("tollgate", "tollgate-cli"),
+    ("tollgate", "tollgate"),
+    ("tollgate-ladder", "tollgate-cli"),
     ("tollgate-provider", "tollgate-provider"),
 ];
 

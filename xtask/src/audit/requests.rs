@@ -12,7 +12,8 @@ const REQUEST: [u8; 19] = [
 ];
 
 /// The release builds of what users run, in the target folder.
-const RELEASES: [&str; 2] = ["release/tollgate", "release/libtollgate_provider.so"];
+const RELEASES: [&str; 3] =
+    ["release/tollgate", "release/tollgate-ladder", "release/libtollgate_provider.so"];
 
 /// Returns a finding for each release that contains a request or cannot be read.
 pub(super) fn of_releases() -> Vec<String> {

@@ -11,10 +11,11 @@ use crate::folder;
 use crate::system::{packages_of, scratch};
 
 /// Package, its binary, a crate that it has, and one that it has not.
-const PACKAGES: [(&str, &str, &str, &str); 3] = [
+const PACKAGES: [(&str, &str, &str, &str); 4] = [
     ("libtollgate1", "usr/lib/*/libtollgate.so.1", "tollgate-queue", "openssl"),
     ("tollgate-provider", "usr/lib/*/ossl-modules/tollgate.so", "tollgate-curves", "openssl"),
-    ("tollgate", "usr/bin/tollgate", "aws-lc-sys", "tollgate-c"),
+    ("tollgate", "usr/bin/tollgate", "tollgate-signer", "aws-lc-sys"),
+    ("tollgate-ladder", "usr/bin/tollgate-ladder", "aws-lc-sys", "tollgate-c"),
 ];
 
 #[test]
@@ -54,21 +55,20 @@ fn packages_list_their_crates() {
 /// systemd's folder is `/usr/lib/systemd` since Debian 13.
 #[test]
 #[ignore = "needs packages: ./x test --long"]
-fn the_command_has_its_units() {
+fn the_signer_has_its_unit() {
     let Some(packages) = folder("TOLLGATE_PACKAGES") else { return };
     let folder = scratch("units");
     let is_command = |path: &&PathBuf| path.to_string_lossy().contains("/tollgate_");
     let packages = packages_of(&packages);
     let package = packages.iter().find(is_command).expect("the package of the command");
     run(Command::new("dpkg-deb").arg("-x").arg(package).arg(&folder));
-    for unit in ["tollgate.service", "tollgate-signer.service"] {
-        let places = ["lib/systemd/system", "usr/lib/systemd/system"];
-        let found = places.iter().find(|place| folder.join(place).join(unit).is_file());
-        let text = fs::read_to_string(folder.join(found.expect(unit)).join(unit)).expect("a text");
-        // The page that it names is there.
-        let page = text.lines().find_map(|line| line.strip_prefix("Documentation=file:///"));
-        assert!(folder.join(page.expect("a page")).is_file(), "{page:?}");
-    }
+    let unit = "tollgate-signer.service";
+    let places = ["lib/systemd/system", "usr/lib/systemd/system"];
+    let found = places.iter().find(|place| folder.join(place).join(unit).is_file());
+    let text = fs::read_to_string(folder.join(found.expect(unit)).join(unit)).expect("a text");
+    // The page that it names is there.
+    let page = text.lines().find_map(|line| line.strip_prefix("Documentation=file:///"));
+    assert!(folder.join(page.expect("a page")).is_file(), "{page:?}");
     fs::remove_dir_all(&folder).expect("the folder belongs to this test");
 }
 

@@ -16,7 +16,7 @@ use tollgate_load::{
 use tollgate_server::Certificate;
 use tollgate_stock_servers::{Error, Product, Running, Settings, module};
 
-use crate::program::{certificates, keys, line, said, scratch, tollgate};
+use crate::program::{certificates, keys, line, said, scratch, signer as signer_program};
 
 /// Pairs the network with that of the process `PEER`, as number `N`.
 const PAIR: &str = "ip link set lo up && ip link add front$N type veth peer name back netns $PEER \
@@ -103,7 +103,7 @@ fn signer(folder: &Path, number: usize) -> Process {
     let file = folder.join(format!("{name}.toml"));
     fs::write(&file, text.replace("audit.log", &format!("{name}.log"))).unwrap();
     let mut behind = Command::new("unshare");
-    behind.args(["-n", "sh", "-c", BEHIND]).arg(tollgate().get_program()).arg(&file);
+    behind.args(["-n", "sh", "-c", BEHIND]).arg(signer_program(&file).get_program()).arg(&file);
     let mut signer = Process::start(behind.env("N", number.to_string()));
     signer.says("made");
     shell(PAIR, number, signer.child.id());

@@ -154,12 +154,11 @@ mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
     use super::*;
-    use crate::folder::Folder;
 
     #[test]
     fn a_file_is_as_closed_as_all_above_it() {
-        let folder = Folder::new().unwrap();
-        let inner = folder.path("inner");
+        let folder = crate::temporary_folder().unwrap();
+        let inner = folder.path().join("inner");
         let file = inner.join("file");
         fs::create_dir(&inner).unwrap();
         fs::write(&file, "").unwrap();

@@ -12,7 +12,7 @@ use super::openssl::Openssl;
 use super::processes::{self, Module, Process};
 use super::proof;
 use crate::error::CliError;
-use crate::output::Output;
+use crate::output::{check_stdout, print};
 
 /// Keys of a provider's section that libcrypto itself reads.
 const LIBCRYPTO: [&str; 4] = ["identity", "module", "activate", "soft_load"];
@@ -20,9 +20,9 @@ const LIBCRYPTO: [&str; 4] = ["identity", "module", "activate", "soft_load"];
 /// Checks the configuration; the first failure ends the run.
 pub(crate) fn run(options: &Check) -> Result<ExitCode, CliError> {
     let openssl = Openssl::find()?;
-    let output = Output::new(None)?;
+    check_stdout()?;
     let line =
-        |verdict: &str, what: &str, why: &str| output.text(&format!("{verdict:6}{what:15}{why}\n"));
+        |verdict: &str, what: &str, why: &str| print(&format!("{verdict:6}{what:15}{why}\n"));
     line("good", "openssl", &openssl.version)?;
     line("good", "modules", &openssl.modules.display().to_string())?;
     let path = openssl.chosen(options.openssl_conf.as_deref());
@@ -58,7 +58,7 @@ pub(crate) fn run(options: &Check) -> Result<ExitCode, CliError> {
     let (mut found, closed) = processes::all();
     // this command has a libcrypto too, but signs nothing
     found.retain(|process| process.pid != std::process::id());
-    output.text(&programs(&found, closed, &path))?;
+    print(&programs(&found, closed, &path))?;
     Ok(ExitCode::SUCCESS)
 }
 

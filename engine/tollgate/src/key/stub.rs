@@ -10,12 +10,12 @@ use tollgate_keyless::Stub as KeyStub;
 
 use super::Stub;
 use crate::error::CliError;
-use crate::keys;
-use crate::output::Output;
+use crate::output::print;
+use crate::read;
 
 pub(super) fn run(options: &Stub) -> Result<ExitCode, CliError> {
     let name = options.file.display();
-    let pem = keys::read(&options.file)?;
+    let pem = read::key(&options.file)?;
     let key = public(&pem).map_err(|_| {
         error!("{name}: no usable key: give an unencrypted key or a certificate in PEM")
     })?;
@@ -27,12 +27,16 @@ pub(super) fn run(options: &Stub) -> Result<ExitCode, CliError> {
         bail!("{name}: a signer has no such keys: give RSA of 2048 to 8192 bits, or P-256");
     }
     let stub = KeyStub::new(key.public_key_to_der()?)?;
-    Output::new(None)?.text(&stub.to_pem())?;
+    print(&stub.to_pem())?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Returns the public key of a private key, a public key or a certificate.
-pub(in crate::verbs) fn public(pem: &[u8]) -> Result<PKey<Public>, ErrorStack> {
+/// Returns the public key of a private key, a public key or a certificate, in PEM.
+///
+/// # Errors
+///
+/// OpenSSL's reason if it reads none of the three.
+pub fn public(pem: &[u8]) -> Result<PKey<Public>, ErrorStack> {
     // With an empty password, an encrypted key is an error, and not a question on the terminal.
     let private = PKey::private_key_from_pem_callback(pem, |_| Ok(0));
     let der = private.and_then(|key| key.public_key_to_der());

@@ -94,23 +94,22 @@ mod tests {
     use rustix::fs::{CWD, FileType, Mode, mknodat};
 
     use super::*;
-    use crate::folder::Folder;
 
     #[test]
     fn foreign_files_are_ignored() {
-        let folder = Folder::new().unwrap();
+        let folder = crate::temporary_folder().unwrap();
         let text = |program: &str, count: &str| {
             let labels = format!("{{pid=\"7\",context=\"0\",program=\"{program}\"}}");
             format!("tollgate_keys_total{labels} {count}\ntollgate_written_seconds{labels} 1.5\n")
         };
-        let put = |name: &str, text: String| fs::write(folder.path(name), text).unwrap();
+        let put = |name: &str, text: String| fs::write(folder.path().join(name), text).unwrap();
         put("tollgate-7-0.prom", text("nginx", "5"));
         put("tollgate-7-1.prom", text("\u{1b}[2J", "5"));
         put("tollgate-7-2.prom", text("nginx", "-5"));
         put("tollgate-7-3.prom", text(&"x".repeat(1 << 17), "5"));
         put("elsewhere", text("nginx", "5"));
-        symlink(folder.path("elsewhere"), folder.path("tollgate-7-4.prom")).unwrap();
-        let pipe = folder.path("tollgate-7-5.prom");
+        symlink(folder.path().join("elsewhere"), folder.path().join("tollgate-7-4.prom")).unwrap();
+        let pipe = folder.path().join("tollgate-7-5.prom");
         mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR, 0).unwrap();
         let found = read(folder.as_ref()).unwrap();
         let [file] = &found[..] else { panic!("{found:?}") };

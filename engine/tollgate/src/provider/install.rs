@@ -14,8 +14,7 @@ use super::openssl::Openssl;
 use super::proof;
 use super::replace::Replaced;
 use crate::error::CliError;
-use crate::folder::Folder;
-use crate::output::Output;
+use crate::output::{check_stdout, print};
 use crate::read;
 
 struct Installation {
@@ -32,14 +31,14 @@ struct Installation {
 pub(crate) fn run(options: &Install) -> Result<ExitCode, CliError> {
     let openssl = Openssl::find()?;
     let plan = Installation::new(&openssl, options)?;
-    let output = Output::new(None)?;
+    check_stdout()?;
     if options.dry_run {
-        output.text(&plan.in_words())?;
+        print(&plan.in_words())?;
         return Ok(ExitCode::SUCCESS);
     }
     plan.try_out()?;
     plan.carry_out()?;
-    output.text(&format!("{}{}", plan.done(), next(&plan.configuration)))?;
+    print(&format!("{}{}", plan.done(), next(&plan.configuration)))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -95,8 +94,8 @@ impl Installation {
         let source = fs::canonicalize(source).unwrap_or_else(|_| source.clone());
         let line = |module: &Path| format!("\nmodule = {}\n", module.display());
         let text = self.text.replace(&line(&self.module), &line(&source));
-        let folder = Folder::new()?;
-        let trial = folder.path("trial.cnf");
+        let folder = crate::temporary_folder()?;
+        let trial = folder.path().join("trial.cnf");
         fs::write(&trial, text).map_err(CliError::about(trial.display()))?;
         proof::prove(&trial).map(drop)
     }
@@ -130,11 +129,11 @@ pub(crate) fn remove(options: &Install) -> Result<ExitCode, CliError> {
     let backup = has_settings.then(|| configuration.with_extension("cnf.bak"));
     let mut there = vec![(configuration.clone(), backup), (openssl.module(), None)];
     there.retain(|(file, _)| file.exists());
-    let output = Output::new(None)?;
+    check_stdout()?;
     if options.dry_run || there.is_empty() {
         let lines = there.iter().map(|(file, _)| format!("would remove {}\n", file.display()));
         let nothing = "nothing is installed\n".to_owned();
-        output.text(&lines.reduce(|all, line| all + &line).unwrap_or(nothing))?;
+        print(&lines.reduce(|all, line| all + &line).unwrap_or(nothing))?;
         return Ok(ExitCode::SUCCESS);
     }
     let mut removed = Vec::new();
@@ -144,9 +143,9 @@ pub(crate) fn remove(options: &Install) -> Result<ExitCode, CliError> {
     for (replaced, file, backup) in removed {
         replaced.keep(backup.as_deref())?;
         let kept = backup.map(|file| format!("; its settings are kept in {}", file.display()));
-        output.text(&format!("removed {}{}\n", file.display(), kept.unwrap_or_default()))?;
+        print(&format!("removed {}{}\n", file.display(), kept.unwrap_or_default()))?;
     }
-    output.text(&format!(
+    print(&format!(
         "next: remove OPENSSL_CONF={} from your services (systemctl revert NAME) and restart them; \
          until then they keep the module that they have loaded\n",
         configuration.display()

@@ -7,14 +7,12 @@ use std::time::Instant;
 
 use clap::Args;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use tollgate_report::text::wrapped;
 use tollgate_signer::{Config, Report, Running, confine, hide_memory};
 
-use crate::cells::float;
+use crate::command_line::seconds;
 use crate::error::CliError;
 use crate::interrupt;
-use crate::options::values::seconds;
-use crate::output::{Output, say};
+use crate::output::{check_stdout, print, say, wrapped};
 use crate::service::{Service, until_stopped};
 
 #[derive(Args, Clone, Debug)]
@@ -60,14 +58,14 @@ impl Service for Serving {
 
 /// Signs until SIGINT or SIGTERM, and prints a summary.
 pub(crate) fn run(options: &Signer) -> Result<ExitCode, CliError> {
-    let output = Output::new(None)?;
+    check_stdout()?;
     let config = Config::from_file(&options.config)?;
     if config.seccomp {
         hide_memory()?;
     }
     if options.check {
         tollgate_signer::Signer::check(&config)?;
-        output.text(&described("ready to listen", &config, None))?;
+        print(&described("ready to listen", &config, None))?;
         return Ok(ExitCode::SUCCESS);
     }
     interrupt::serve()?;
@@ -78,11 +76,11 @@ pub(crate) fn run(options: &Signer) -> Result<ExitCode, CliError> {
     if config.seccomp {
         confine()?;
     }
-    output.text(&described("listening", &config, Some(&running)))?;
+    print(&described("listening", &config, Some(&running)))?;
     let serving = Serving { file: options.config.clone(), running };
     until_stopped(&serving);
     let report = serving.running.stop(Duration::from_secs_f64(options.drain));
-    output.text(&served(&report, started.elapsed()))?;
+    print(&served(&report, started.elapsed()))?;
     let is_whole = report.workers_lost == 0 && report.counts.audit_failures == 0;
     Ok(if is_whole { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -133,9 +131,9 @@ fn served(report: &Report, time: Duration) -> String {
     let done = if done.is_empty() { "none".to_owned() } else { done.join(", ") };
     text += &wrapped(&format!("requests: {done}"));
     let (batches, operations) = counts.batches();
-    if batches > 0 {
-        let mean = float(operations) / float(batches);
-        text += &format!("{operations} operations in {batches} batches of {mean:.1} on average\n");
+    if let Some(tenths) = (10 * operations).checked_div(batches) {
+        let mean = format!("{}.{}", tenths / 10, tenths % 10);
+        text += &format!("{operations} operations in {batches} batches of {mean} on average\n");
     }
     text += &format!("{} connections cut off", report.connections_cut);
     if counts.audit_failures > 0 {

@@ -101,7 +101,7 @@ mod tests {
         let pid = std::process::id();
         let seen = look(pid).unwrap();
         assert_eq!((seen.pid, seen.module), (pid, Module::Missing));
-        assert!(seen.libcrypto.is_some(), "this program is linked with one");
+        assert!(openssl::version::number() > 0 && seen.libcrypto.is_some(), "one is linked");
         assert!(all().0.iter().any(|process| process.pid == pid));
         assert!(started(pid).unwrap() > 0.0 && booted().unwrap() < SystemTime::now());
         assert!(look(u32::MAX).is_err() && started(u32::MAX).is_none());

@@ -4,10 +4,11 @@
 use std::fs;
 use std::path::Path;
 
+use tempfile::TempDir;
+
 use super::configuration::{Configuration, QUERY};
 use super::{metrics, openssl};
 use crate::error::CliError;
-use crate::folder::Folder;
 
 /// Uses of keys on curves that the module served.
 pub(super) struct OnCurves {
@@ -26,13 +27,13 @@ pub(super) fn prove(configuration: &Path) -> Result<OnCurves, CliError> {
     if !openssl::lists_tollgate(configuration)? {
         bail!("{name}: OpenSSL did not load it: {}", why_not(&read, section)?);
     }
-    let folder = Folder::new()?;
+    let folder = crate::temporary_folder()?;
     let text = format!(
         ".include {}\n[{section}]\nmetrics = {}\n",
         std::path::absolute(configuration).unwrap_or_else(|_| configuration.to_owned()).display(),
         folder.as_ref().display()
     );
-    let ours = folder.path("ours.cnf");
+    let ours = folder.path().join("ours.cnf");
     put(&ours, text.as_bytes())?;
     let differ = compare(&folder, &ours)?;
     let counted = metrics::read(folder.as_ref())?;
@@ -55,11 +56,11 @@ pub(super) fn prove(configuration: &Path) -> Result<OnCurves, CliError> {
 }
 
 /// Returns the name of a result that OpenSSL without the module does not accept, if any.
-fn compare(folder: &Folder, ours: &Path) -> Result<Option<&'static str>, CliError> {
+fn compare(folder: &TempDir, ours: &Path) -> Result<Option<&'static str>, CliError> {
     let stock = Path::new("/dev/null");
     let run = |configuration: &Path, words: &str| -> Result<Vec<u8>, CliError> {
         let in_folder = |word: &str| match word.strip_prefix('@') {
-            Some(name) => folder.path(name).display().to_string(),
+            Some(name) => folder.path().join(name).display().to_string(),
             None => word.to_owned(),
         };
         let words: Vec<String> = words.split(' ').map(in_folder).collect();
@@ -71,7 +72,7 @@ fn compare(folder: &Folder, ours: &Path) -> Result<Option<&'static str>, CliErro
         let why = openssl::error_of(&output);
         Err(error!("openssl {}: {why}", words.first().unwrap_or(&"")))
     };
-    put(&folder.path("message"), b"tollgate provider check")?;
+    put(&folder.path().join("message"), b"tollgate provider check")?;
     run(stock, "genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:2048 -out @key")?;
     run(stock, "pkey -in @key -pubout -out @public")?;
     let sign = "dgst -sha256 -sign @key @message";
@@ -107,14 +108,14 @@ fn compare(folder: &Folder, ours: &Path) -> Result<Option<&'static str>, CliErro
 /// Returns the reason why a module does not load. libcrypto ignores the error if a configuration
 /// activates the module, and reports it if a program loads the module by name.
 fn why_not(read: &Configuration, section: &str) -> Result<String, CliError> {
-    let folder = Folder::new()?;
+    let folder = crate::temporary_folder()?;
     let lines = read.section(section).iter().filter(|(key, _)| key != "activate");
     let lines: String = lines.map(|(key, value)| format!("{key} = {value}\n")).collect();
     let text = format!(
         "openssl_conf = a\n[a]\nproviders = b\n[b]\ndefault = c\ntollgate = d\n[c]\nactivate = 1\n\
          [d]\n{lines}"
     );
-    let asked = folder.path("asked.cnf");
+    let asked = folder.path().join("asked.cnf");
     put(&asked, text.as_bytes())?;
     let list = ["list", "-providers", "-provider", "default", "-provider", "tollgate"];
     let output = openssl::run(&asked, &list)?;

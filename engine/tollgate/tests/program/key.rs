@@ -8,7 +8,7 @@ use std::process::{Command, ExitStatus, Output};
 use std::thread::sleep;
 use std::time::Instant;
 
-use crate::program::{keys, recorded, refused, run, said, scratch, signal, start, tollgate};
+use crate::program::{keys, refused, run, said, scratch, signal, start, tollgate};
 
 fn generate(file: &Path, more: &[&str]) -> Output {
     let small = ["key", "gen", "--insecure", "--bits", "512", "-o", file.to_str().unwrap()];
@@ -161,32 +161,4 @@ fn unsupported_parameters_are_refused() {
     refused(&made(&["--e", "65536"]), "public exponent");
     refused(&made(&["--e", "3"]), "public exponent");
     refused(&made(&["--force"]), "--output");
-    refused(&made(&["--json", "-"]), "--time");
-    refused(&made(&["--seconds", "1"]), "--time");
-}
-
-#[test]
-fn times_are_written_as_records() {
-    let key = keys().join("rsa-512.pem");
-    for (what, flags, more) in [
-        ("generate", "key gen --insecure --bits 512 --time --seconds 0.05", &[][..]),
-        ("load", "key check --time --seconds 0.05", &[key.to_str().unwrap()]),
-    ] {
-        let (output, records) = recorded(flags, more);
-        let text = said(&output);
-        assert!(text.contains("keys per s") && text.contains("times as fast"), "{text}");
-        let subjects: Vec<_> = records
-            .iter()
-            .map(|record| format!("{} {}", record.subject, record.quantity))
-            .collect();
-        let expected = [
-            "by=tollgate ns_per_operation",
-            "by=tollgate operations_per_s",
-            "by=openssl ns_per_operation",
-            "by=openssl operations_per_s",
-            "against=openssl&by=tollgate times_as_fast",
-        ]
-        .map(|end| format!("operation/rsa-512/{what}?{end}"));
-        assert_eq!(subjects, expected);
-    }
 }

@@ -51,7 +51,7 @@ pub(crate) fn run(options: &Gen) -> Result<ExitCode, CliError> {
     Ok(interrupt::exit_code())
 }
 
-pub(super) fn wanted<'a>(options: &Gen) -> Generation<'a> {
+fn wanted<'a>(options: &Gen) -> Generation<'a> {
     let bits = usize::try_from(options.bits).expect("32 bits fit");
     let generation =
         if options.insecure { Generation::insecure(bits) } else { Generation::new(bits) };

@@ -107,12 +107,11 @@ fn refusal(path: &Path, error: &io::Error) -> CliError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::folder::Folder;
 
     #[test]
     fn nothing_is_written_through_a_link() {
-        let folder = Folder::new().unwrap();
-        let (path, victim) = (folder.path("file"), folder.path("victim"));
+        let folder = crate::temporary_folder().unwrap();
+        let (path, victim) = (folder.path().join("file"), folder.path().join("victim"));
         fs::write(&victim, "mine").unwrap();
         std::os::unix::fs::symlink(&victim, beside(&path, "new")).unwrap();
         Replaced::write(&path, b"ours").unwrap().keep(None).unwrap();

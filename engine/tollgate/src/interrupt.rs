@@ -32,7 +32,7 @@ static HANDLE: OnceLock<Handle> = OnceLock::new();
 
 /// A request to a server, by a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Request {
+pub enum Request {
     /// SIGHUP: read certificates and keys again.
     Reload,
     /// SIGUSR1: open the access log again.
@@ -41,7 +41,12 @@ pub(crate) enum Request {
     Stop,
 }
 
-pub(crate) fn listen() -> Result<(), CliError> {
+/// Starts to listen for Ctrl-C and SIGTERM.
+///
+/// # Errors
+///
+/// If the system refuses.
+pub fn listen() -> Result<(), CliError> {
     let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM])
         .map_err(CliError::about("cannot listen for Ctrl-C"))?;
     let _ = HANDLE.set(signals.handle());
@@ -51,7 +56,15 @@ pub(crate) fn listen() -> Result<(), CliError> {
 }
 
 /// Takes SIGHUP and SIGUSR1 as requests from now on.
-pub(crate) fn serve() -> Result<(), CliError> {
+///
+/// # Errors
+///
+/// If the system refuses.
+///
+/// # Panics
+///
+/// If [`listen`] was not called before.
+pub fn serve() -> Result<(), CliError> {
     SERVES.store(true, Ordering::Relaxed);
     let handle = HANDLE.get().expect("`main` listens first");
     handle.add_signal(SIGUSR1).map_err(CliError::about("cannot listen for SIGUSR1"))
@@ -81,13 +94,13 @@ fn received(signal: i32) {
 }
 
 /// Returns whether Ctrl-C was pressed or SIGTERM arrived.
-pub(crate) fn asked() -> bool {
+pub fn asked() -> bool {
     ASKED.load(Ordering::Relaxed)
 }
 
 /// Runs `body`. Meanwhile, the first Ctrl-C or SIGTERM ends the program at once. This is for calls
 /// that may block for ever, such as opening a FIFO without a writer.
-pub(crate) fn ends_at_once<T>(body: impl FnOnce() -> T) -> T {
+pub fn ends_at_once<T>(body: impl FnOnce() -> T) -> T {
     AT_ONCE.store(true, Ordering::Relaxed);
     let result = body();
     AT_ONCE.store(false, Ordering::Relaxed);
@@ -95,7 +108,7 @@ pub(crate) fn ends_at_once<T>(body: impl FnOnce() -> T) -> T {
 }
 
 /// Sleeps until a signal arrives, and returns its request; `None` if none arrives in this time.
-pub(crate) fn next(limit: Duration) -> Option<Request> {
+pub fn next(limit: Duration) -> Option<Request> {
     let guard = REQUESTS.0.lock().unwrap_or_else(PoisonError::into_inner);
     let waited = REQUESTS.1.wait_timeout_while(guard, limit, |requests| requests.is_empty());
     let (mut requests, _) = waited.unwrap_or_else(PoisonError::into_inner);
@@ -103,6 +116,6 @@ pub(crate) fn next(limit: Duration) -> Option<Request> {
 }
 
 /// Returns the exit code of a run that ended, or was stopped.
-pub(crate) fn exit_code() -> ExitCode {
+pub fn exit_code() -> ExitCode {
     if asked() { ExitCode::from(INTERRUPTED) } else { ExitCode::SUCCESS }
 }

@@ -12,8 +12,8 @@ use tollgate_rsa::{Error, Found, Hash, PrivateKey, PublicKey, Rejected, Workspac
 
 use super::{Check, Show};
 use crate::error::CliError;
-use crate::keys;
-use crate::output::{Output, text_and_object};
+use crate::output::{check_stdout, print, text_and_object};
+use crate::read;
 
 /// The smallest secure modulus, in bits.
 const SECURE_BITS: usize = 2048;
@@ -66,14 +66,14 @@ enum Verdict {
 
 /// Tests a key; the first failure ends the run.
 pub(super) fn check(options: &Check) -> Result<ExitCode, CliError> {
-    let output = Output::new(None)?;
+    check_stdout()?;
     let line = |verdict, what: &str, why: &str| {
         let verdict = match verdict {
             Verdict::Good => "good",
             Verdict::Weak => "weak",
             Verdict::Skipped => "none",
         };
-        output.text(&format!("{verdict:6}{what:10}{why}\n"))
+        print(&format!("{verdict:6}{what:10}{why}\n"))
     };
     let name = options.file.display();
     let file = KeyFile::read(&options.file)?;
@@ -91,7 +91,7 @@ pub(super) fn check(options: &Check) -> Result<ExitCode, CliError> {
     line(Verdict::Good, "numbers", "n = p q; d, d_p, d_q and q_inv are the correct inverses")?;
     let mut workspace = Workspace::new()?;
     let bad = |what: &str, error: &Error| {
-        output.text(&format!("bad   {what}\n"))?;
+        print(&format!("bad   {what}\n"))?;
         Err(error!("{name}: {error}"))
     };
     if let Err(error) = key.check_primes(&mut workspace) {
@@ -148,7 +148,7 @@ impl KeyFile {
     /// Reads a file. An error begins with the name of the file.
     fn read(path: &Path) -> Result<Self, CliError> {
         let name = path.display();
-        let bytes = keys::read(path)?;
+        let bytes = read::key(path)?;
         let key = match PrivateKey::from_bytes(&bytes) {
             Ok(key) => Either::Private(Box::new(key)),
             Err(Error::Rejected(Rejected::Unexpected { found: Found::PublicKey, .. })) => {

@@ -24,12 +24,16 @@ struct Shown {
 
 /// Shows a bar until it is dropped.
 #[must_use]
-pub(crate) struct Progress;
+pub struct Progress;
 
 impl Progress {
     /// Creates a bar with this title. It appears with the first row; without a terminal on standard
     /// error nothing is drawn.
-    pub(crate) fn new(title: &'static str) -> Self {
+    ///
+    /// # Panics
+    ///
+    /// Never: the template is sound.
+    pub fn new(title: &'static str) -> Self {
         let target = ProgressDrawTarget::stderr();
         let style = ProgressStyle::with_template("{prefix:7} {bar:32} {msg}");
         let bar = ProgressBar::with_draw_target(Some(u64::from(STEPS)), target)
@@ -48,14 +52,15 @@ impl Drop for Progress {
 }
 
 /// Sets the number of rows and the seconds of each.
-pub(crate) fn plan(rows: usize, seconds: f64) {
+pub fn plan(rows: usize, seconds: f64) {
     if let Some(shown) = &mut *shown() {
         shown.rows = f64::from(u32::try_from(rows.max(1)).unwrap_or(u32::MAX));
         shown.seconds = seconds;
     }
 }
 
-pub(crate) fn row(row: usize, what: &str) {
+/// Begins a row.
+pub fn row(row: usize, what: &str) {
     if let Some(shown) = &mut *shown() {
         shown.row = f64::from(u32::try_from(row).unwrap_or(u32::MAX));
         what.clone_into(&mut shown.what);
@@ -65,14 +70,14 @@ pub(crate) fn row(row: usize, what: &str) {
 }
 
 /// Sets the finished part of the row, 0 to 1.
-pub(crate) fn part(part: f64) {
+pub fn part(part: f64) {
     if let Some(shown) = &*shown() {
         shown.part(part);
     }
 }
 
 /// Sets the finished part of the row, with a note.
-pub(crate) fn noted_part(note: &str, part: f64) {
+pub fn noted_part(note: &str, part: f64) {
     if let Some(shown) = &mut *shown() {
         shown.note = format!(", {note}");
         shown.part(part);
@@ -96,7 +101,7 @@ impl Shown {
 }
 
 /// Hides the bar while `write` writes to the terminal.
-pub(crate) fn aside<T>(write: impl FnOnce() -> T) -> T {
+pub fn aside<T>(write: impl FnOnce() -> T) -> T {
     let bar = shown().as_ref().map(|shown| shown.bar.clone());
     match bar {
         Some(bar) => bar.suspend(write),
@@ -104,7 +109,8 @@ pub(crate) fn aside<T>(write: impl FnOnce() -> T) -> T {
     }
 }
 
-pub(crate) fn clear() {
+/// Removes the bar.
+pub fn clear() {
     if let Some(shown) = shown().take() {
         shown.bar.finish_and_clear();
     }

@@ -11,7 +11,7 @@ use crate::interrupt::{self, Request};
 use crate::output::say;
 
 /// A running service.
-pub(crate) trait Service: Sync {
+pub trait Service: Sync {
     /// Returns whether its threads turn within this time.
     fn responds(&self, limit: Duration) -> bool;
 
@@ -23,7 +23,7 @@ pub(crate) trait Service: Sync {
 }
 
 /// Answers signals, and the watchdog of systemd, until a signal stops the service.
-pub(crate) fn until_stopped(service: &impl Service) {
+pub fn until_stopped(service: &impl Service) {
     tell_systemd(&NotifyState::Ready);
     let watchdog = sd_notify::watchdog_enabled();
     let period = watchdog.map_or(Duration::MAX, |limit| limit / 3);

@@ -38,7 +38,7 @@ const READS: [&str; 20] = [
 const WRITES: [&str; 6] = ["access_log", "calibrate", "json", "report", "summary", "svg"];
 
 /// Checks all files before anything is measured or written. The error names option and file.
-pub(super) fn check(matches: &ArgMatches) -> Result<(), CliError> {
+pub(crate) fn check(matches: &ArgMatches) -> Result<(), CliError> {
     let reads = named(matches, &READS);
     let mut writes = named(matches, &WRITES);
     writes.retain(|(_, path)| *path != Path::new("-"));

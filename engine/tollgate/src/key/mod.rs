@@ -2,8 +2,7 @@
 
 mod file;
 mod generate;
-pub(in crate::verbs) mod stub;
-mod time;
+mod stub;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -11,7 +10,7 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand, ValueEnum};
 
 use crate::error::CliError;
-use crate::options::values::seconds;
+pub use stub::public;
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Key {
@@ -56,26 +55,6 @@ pub(crate) struct Gen {
     /// Replace an existing file
     #[arg(long, requires = "output")]
     pub(crate) force: bool,
-
-    /// Write no key: measure the time to generate one, with Tollgate and OpenSSL
-    #[arg(long, conflicts_with_all = ["output", "format"])]
-    pub(crate) time: bool,
-
-    #[command(flatten)]
-    pub(crate) timed: Timed,
-}
-
-/// The options of a measurement.
-#[derive(Args, Clone, Debug)]
-pub(crate) struct Timed {
-    /// Duration of --time in seconds
-    #[arg(short = 'z', long, value_name = "S", default_value = "5", value_parser = seconds)]
-    #[arg(requires = "time")]
-    pub(crate) seconds: f64,
-
-    /// With --time: write the records as JSON Lines to FILE, replacing it; - is standard output
-    #[arg(long, value_name = "FILE", requires = "time")]
-    pub(crate) json: Option<PathBuf>,
 }
 
 /// The structure around a private key.
@@ -103,13 +82,6 @@ pub(crate) struct Check {
     /// A private or a public key, PEM or DER, PKCS#8, PKCS#1 or SPKI
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-
-    /// Check nothing: measure the time to load the private key, with Tollgate and OpenSSL
-    #[arg(long)]
-    pub(crate) time: bool,
-
-    #[command(flatten)]
-    pub(crate) timed: Timed,
 }
 
 #[derive(Args, Clone, Debug)]
@@ -121,10 +93,8 @@ pub(crate) struct Stub {
 
 pub(crate) fn run(options: &Key) -> Result<ExitCode, CliError> {
     match &options.verb {
-        SubVerb::Gen(options) if options.time => time::generate(options),
         SubVerb::Gen(options) => generate::run(options),
         SubVerb::Show(options) => file::show(options),
-        SubVerb::Check(options) if options.time => time::load(options),
         SubVerb::Check(options) => file::check(options),
         SubVerb::Stub(options) => stub::run(options),
     }

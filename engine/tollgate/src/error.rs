@@ -5,17 +5,19 @@ use std::io::{self, ErrorKind};
 use std::path::Path;
 
 /// A [`CliError`] with a formatted message.
+#[macro_export]
 macro_rules! error {
     ($($message:tt)*) => { $crate::error::CliError::new(format_args!($($message)*)) };
 }
 
 /// Returns an error with a formatted message.
+#[macro_export]
 macro_rules! bail {
-    ($($message:tt)*) => { return Err(error!($($message)*)) };
+    ($($message:tt)*) => { return Err($crate::error!($($message)*)) };
 }
 
 /// Exit code if a condition of `--fail-if` holds.
-pub(crate) const CONDITION_HOLDS: u8 = 3;
+pub const CONDITION_HOLDS: u8 = 3;
 
 /// An error in one line: the failure, its place, and the next step. The program then exits with
 /// code 2.
@@ -23,7 +25,7 @@ pub(crate) const CONDITION_HOLDS: u8 = 3;
 /// `?` converts every other error and keeps its message. An error of the system does not name its
 /// file: convert it with [`CliError::at`].
 #[derive(Debug)]
-pub(crate) struct CliError {
+pub struct CliError {
     why: String,
     /// True if the reader closed standard output; the error is then not printed.
     pub(crate) is_unread: bool,
@@ -32,7 +34,7 @@ pub(crate) struct CliError {
 impl CliError {
     /// Creates an error with this message; line feeds become spaces. Other control characters, which
     /// may come from a file, command no terminal.
-    pub(crate) fn new(why: impl fmt::Display) -> Self {
+    pub fn new(why: impl fmt::Display) -> Self {
         let lines = why.to_string();
         let words: Vec<&str> =
             lines.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
@@ -41,18 +43,22 @@ impl CliError {
     }
 
     /// Returns an error with this message if a check has failed.
-    pub(crate) fn unless(is_right: bool, why: &str) -> Result<(), Self> {
+    ///
+    /// # Errors
+    ///
+    /// If it has failed.
+    pub fn unless(is_right: bool, why: &str) -> Result<(), Self> {
         if is_right { Ok(()) } else { Err(Self::new(why)) }
     }
 
     /// Converts an error that concerns `what`, such as an option or the name of a file.
-    pub(crate) fn about<E: fmt::Display>(what: impl fmt::Display) -> impl Fn(E) -> Self {
+    pub fn about<E: fmt::Display>(what: impl fmt::Display) -> impl Fn(E) -> Self {
         move |error| error!("{what}: {error}")
     }
 
     /// Converts an error of a file or folder that cannot be read or written, and adds the next
     /// step.
-    pub(crate) fn at(path: &Path) -> impl Fn(io::Error) -> Self + Copy {
+    pub fn at(path: &Path) -> impl Fn(io::Error) -> Self + Copy {
         move |error| {
             let folder = folder(path);
             let advice = match error.kind() {
@@ -70,13 +76,16 @@ impl CliError {
         }
     }
 
-    pub(crate) fn of_output(error: io::Error) -> Self {
+    /// Converts an error of standard output; a closed pipe is not printed.
+    pub fn of_output(error: io::Error) -> Self {
         let is_unread = error.kind() == ErrorKind::BrokenPipe;
         Self { is_unread, ..Self::about("standard output")(error) }
     }
 }
 
-pub(crate) fn folder(path: &Path) -> &Path {
+/// Returns the folder that a path is in.
+#[must_use]
+pub fn folder(path: &Path) -> &Path {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     parent.unwrap_or(Path::new("."))
 }

@@ -191,12 +191,11 @@ pub(super) fn settings(before: &Configuration) -> Vec<(String, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::folder::Folder;
 
     #[test]
     fn sections_are_taken_up_again_and_the_last_value_counts() {
-        let folder = Folder::new().unwrap();
-        let (base, file) = (folder.path("base.cnf"), folder.path("file.cnf"));
+        let folder = crate::temporary_folder().unwrap();
+        let (base, file) = (folder.path().join("base.cnf"), folder.path().join("file.cnf"));
         fs::write(
             &base,
             "openssl_conf = start # a comment\n[ start ]\nproviders=list\nssl_conf = \\\ntls\n\
@@ -230,7 +229,7 @@ mod tests {
         let base = (Path::new("/etc/ssl/openssl.cnf"), &Configuration::default());
         let module = Path::new("/usr/lib/x86_64-linux-gnu/ossl-modules/tollgate.so");
         let text = snippet(Some(base), module, &[]).unwrap();
-        let packed = include_str!("../../../../../debian/tollgate.cnf");
+        let packed = include_str!("../../../../debian/tollgate.cnf");
         assert_eq!(text, packed.replace("@MULTIARCH@", "x86_64-linux-gnu"));
     }
 }
