@@ -29,8 +29,8 @@ use std::process::ExitCode;
 use crate::error::CliError;
 use crate::options::{Options, Verb};
 use crate::verbs::{
-    agent, bench, compare, completions, fleet, kernel, key, ladder, man, model, provider, report,
-    serve, session, signer, simulate, speed, trial, tune, workload,
+    agent, bench, compare, completions, fleet, kernel, key, ladder, man, papers, provider, report,
+    serve, session, signer, speed, trial, tune, workload,
 };
 
 fn main() -> ExitCode {
@@ -53,13 +53,12 @@ fn run() -> Result<ExitCode, CliError> {
         Verb::Key(options) => key::run(&options),
         Verb::Ladder(options) => ladder::run(&options),
         Verb::Man(options) => man::run(&options),
-        Verb::Model(options) => model::run(&options),
+        Verb::Papers(options) => papers::run(&options),
         Verb::Provider(options) => provider::run(&options),
         Verb::Report(options) => report::run(&options),
         Verb::Serve(options) => serve::run(&options),
         Verb::Session(options) => session::run(&options),
         Verb::Signer(options) => signer::run(&options),
-        Verb::Simulate(options) => simulate::run(&options),
         Verb::Speed(options) => speed::run(&options),
         Verb::Trial(options) => trial::run(&options),
         Verb::Tune(options) => tune::run(&options),

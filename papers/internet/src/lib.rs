@@ -1,26 +1,18 @@
-//! Textbook Montgomery products and exponentiations, for comparison with the engine's.
+//! The Montgomery products that \[ETI10\] compares, as code with the engine's contract.
 //!
-//! The best method depends on the processor. Here each textbook method is real code with the
-//! engine's contract, [`tollgate_mont::Kernel`], so that `tollgate kernel variants` can measure it
-//! on the machine at hand. All methods are scalar, in limbs of 64 bits and in safe Rust without
-//! special instructions, so that they can be compared with each other. The engine's kernels are
-//! faster.
-//!
-//! * [`Method`] is the algorithm of a product, and [`Unroll`] the unrolling of its loops. A
-//!   [`Variant`] is a method with its unrolling. It provides its routines and the addresses of its
-//!   code. The number of multiplications of each variant is declared and tested.
-//! * [`Numbers`] are the constants of a modulus that variants need. [`VariantKernel`] is a variant
-//!   with these constants, and implements `Kernel`.
-//! * [`fixed_window`] and [`sliding_window_vartime`] are exponentiations by windows of 1 to 7 bits,
-//!   over any kernel on limbs.
+//! [`Method`] is an algorithm in limbs of 64 bits, in safe Rust without special instructions, so
+//! that the methods can be compared with each other: schoolbook and Karatsuba, reduction word by
+//! word and in a single step. `tollgate papers internet` measures them on the machine at hand. The
+//! engine's kernels are faster. [`Numbers`] are the constants of a modulus that the methods need;
+//! [`MethodKernel`] is a method with these constants, and implements `Kernel`.
 //!
 //! ```
+//! use tollgate_internet::{Method, Numbers};
 //! use tollgate_mont::{Kernel, Modulus, Shape};
-//! use tollgate_variants::{Method, Numbers, Unroll, Variant};
 //!
 //! let m = Modulus::<u64>::new(&[0xffff_ffff_ffff_ffc5], Shape::limbs(64)).unwrap();
 //! let numbers = Numbers::of(&m);
-//! let kernel = Variant { method: Method::Cios, unroll: Unroll::Four }.kernel(&numbers);
+//! let kernel = Method::Cios.kernel(&numbers);
 //! let (mut t, mut x, mut z) = (vec![0; m.scratch_words()], vec![0; m.k()], vec![0; m.k()]);
 //! let mut three = vec![0; m.k()];
 //! three[0] = 3;
@@ -31,15 +23,27 @@
 //! ```
 #![forbid(unsafe_code)]
 
-mod exp;
 mod limbs;
+mod method;
 mod methods;
 mod numbers;
-mod variant;
 
-pub use exp::{
-    PublicExponent, WIDTH_MAX, fixed_table_words, fixed_window, scratch_words, sliding_table_words,
-    sliding_window_vartime,
-};
+pub use method::{Method, MethodKernel};
 pub use numbers::Numbers;
-pub use variant::{Call, Method, Unroll, Variant, VariantKernel};
+
+/// The cores that fill a link of 10 Gbps, and all cores of the blade.
+const CORES: [f64; 2] = [8.0, 12.0];
+
+/// The price of the blade in USD.
+const BLADE_USD: f64 = 3999.0;
+
+/// Returns our figure with this name in `published.toml`, computed from other published figures.
+#[must_use]
+pub fn computed(name: &str) -> Option<f64> {
+    let connections_per_s = 1200.0;
+    match name {
+        "transactions" => Some(CORES[0] * connections_per_s),
+        "blade" => Some(BLADE_USD / (CORES[1] * connections_per_s)),
+        _ => None,
+    }
+}

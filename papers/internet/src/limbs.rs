@@ -1,22 +1,20 @@
-//! Building blocks of the variants: rows and columns of products of limbs, unrolled U times.
+//! Building blocks of the methods: rows of products of limbs.
 //!
-//! The body of the innermost loop does U products; a second loop does the remaining products one at
-//! a time. Every multiplication of a variant goes through [`wide`] or [`low`], so that tests can
-//! count the multiplications.
+//! The body of the innermost loop does [`UNROLL`] products; a second loop does the remaining
+//! products one at a time.
+
+/// The number of products in the body of an innermost loop.
+const UNROLL: usize = 4;
 
 /// Returns x * y.
 #[inline(always)]
 pub(crate) fn wide(x: u64, y: u64) -> u128 {
-    #[cfg(test)]
-    counted::add();
     u128::from(x).wrapping_mul(u128::from(y))
 }
 
 /// Returns x * y mod 2^64.
 #[inline(always)]
 pub(crate) fn low(x: u64, y: u64) -> u64 {
-    #[cfg(test)]
-    counted::add();
     x.wrapping_mul(y)
 }
 
@@ -34,12 +32,12 @@ pub(crate) fn mac(t: u64, x: u64, y: u64, carry: u64) -> (u64, u64) {
 
 /// t := t + x * y, for x as long as t; returns the carry into the limb above.
 #[inline(always)]
-pub(crate) fn add_row<const U: usize>(t: &mut [u64], x: &[u64], y: u64) -> u64 {
+pub(crate) fn add_row(t: &mut [u64], x: &[u64], y: u64) -> u64 {
     let mut carry = 0;
-    let (ts, t_rest) = t.as_chunks_mut::<U>();
-    let (xs, x_rest) = x.as_chunks::<U>();
+    let (ts, t_rest) = t.as_chunks_mut::<UNROLL>();
+    let (xs, x_rest) = x.as_chunks::<UNROLL>();
     for (t, x) in ts.iter_mut().zip(xs) {
-        for j in 0..U {
+        for j in 0..UNROLL {
             (t[j], carry) = mac(t[j], x[j], y, carry);
         }
     }
@@ -52,12 +50,12 @@ pub(crate) fn add_row<const U: usize>(t: &mut [u64], x: &[u64], y: u64) -> u64 {
 /// t := (t + x * y) / 2^64, one limb down. `s` has t from its second limb on. The first limb of `s`
 /// receives the limb that is shifted out. Returns the carry into the limb above.
 #[inline(always)]
-pub(crate) fn add_row_shifting<const U: usize>(s: &mut [u64], x: &[u64], y: u64) -> u64 {
+pub(crate) fn add_row_shifting(s: &mut [u64], x: &[u64], y: u64) -> u64 {
     let mut carry = 0;
-    let (xs, x_rest) = x.as_chunks::<U>();
+    let (xs, x_rest) = x.as_chunks::<UNROLL>();
     for (i, x) in xs.iter().enumerate() {
-        let s = &mut s[i * U..][..=U];
-        for j in 0..U {
+        let s = &mut s[i * UNROLL..][..=UNROLL];
+        for j in 0..UNROLL {
             (s[j], carry) = mac(s[j + 1], x[j], y, carry);
         }
     }
@@ -66,63 +64,6 @@ pub(crate) fn add_row_shifting<const U: usize>(s: &mut [u64], x: &[u64], y: u64)
         (s[j], carry) = mac(s[j + 1], x, y, carry);
     }
     carry
-}
-
-/// The sum of a column, in three limbs: space for 2^64 products.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Column([u64; 3]);
-
-impl Column {
-    /// Adds x * y.
-    #[inline(always)]
-    pub(crate) fn add(&mut self, x: u64, y: u64) {
-        let product = wide(x, y);
-        self.add_limbs([low_half(product), high_half(product), 0]);
-    }
-
-    #[inline(always)]
-    fn add_limbs(&mut self, x: [u64; 3]) {
-        let mut carry = 0;
-        for i in 0..3 {
-            (self.0[i], carry) = add_with_carry(self.0[i], x[i], carry);
-        }
-    }
-
-    /// Adds x[0] * y[n-1] + .. + x[n-1] * y[0].
-    #[inline(always)]
-    pub(crate) fn add_products<const U: usize>(&mut self, x: &[u64], y: &[u64]) {
-        let (xs, x_rest) = x.as_chunks::<U>();
-        let (y_rest, ys) = y.as_rchunks::<U>();
-        for (x, y) in xs.iter().zip(ys.iter().rev()) {
-            for j in 0..U {
-                self.add(x[j], y[U - 1 - j]);
-            }
-        }
-        for (&x, &y) in x_rest.iter().zip(y_rest.iter().rev()) {
-            self.add(x, y);
-        }
-    }
-
-    /// Adds twice another column.
-    #[inline(always)]
-    pub(crate) fn add_twice(&mut self, other: Self) {
-        self.add_limbs(other.0);
-        self.add_limbs(other.0);
-    }
-
-    /// Returns the lowest limb; the column above keeps the rest.
-    #[inline(always)]
-    pub(crate) fn shift(&mut self) -> u64 {
-        let [lowest, middle, top] = self.0;
-        self.0 = [middle, top, 0];
-        lowest
-    }
-
-    /// Returns the lowest limb.
-    #[inline(always)]
-    pub(crate) fn lowest(self) -> u64 {
-        self.0[0]
-    }
 }
 
 /// t := t + x + carry, for x as long as t; returns the carry out, 0 or 1.
@@ -191,25 +132,4 @@ pub(crate) fn low_half(x: u128) -> u64 {
 #[inline(always)]
 pub(crate) fn high_half(x: u128) -> u64 {
     low_half(x >> 64)
-}
-
-/// Number of multiplications of this thread.
-#[cfg(test)]
-pub(crate) mod counted {
-    use core::cell::Cell;
-
-    std::thread_local! {
-        static COUNT: Cell<usize> = const { Cell::new(0) };
-    }
-
-    pub(crate) fn add() {
-        COUNT.set(COUNT.get() + 1);
-    }
-
-    /// Returns the number of multiplications in `work`.
-    pub(crate) fn during(work: impl FnOnce()) -> usize {
-        let before = COUNT.get();
-        work();
-        COUNT.get() - before
-    }
 }

@@ -1,11 +1,11 @@
-//! Constants of a modulus that only variants need.
+//! Constants of a modulus that only these methods need.
 
 use tollgate_mont::Modulus;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::limbs::{low, mac};
 
-/// A modulus m of K limbs with the constants of every variant. Wiped when dropped.
+/// A modulus m of K limbs with the constants of every method. Wiped when dropped.
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
 pub struct Numbers {
     pub(crate) m: Vec<u64>,
@@ -13,8 +13,6 @@ pub struct Numbers {
     pub(crate) k0: u64,
     /// -1/m mod R, for the whole quotient in one product.
     pub(crate) inverse: Vec<u64>,
-    /// 2^-64 mod m, the factor of a fold row.
-    pub(crate) fold: Vec<u64>,
 }
 
 impl core::fmt::Debug for Numbers {
@@ -30,8 +28,7 @@ impl Numbers {
     pub fn of(m: &Modulus<u64>) -> Self {
         let m = m.m().to_vec();
         let k0 = negative_inverse(m[0]);
-        let fold = fold(&m, k0);
-        Self { inverse: whole_inverse(&m, k0), m, k0, fold }
+        Self { inverse: whole_inverse(&m, k0), m, k0 }
     }
 
     /// Returns K, the number of limbs.
@@ -48,17 +45,6 @@ fn negative_inverse(m: u64) -> u64 {
         x = x.wrapping_mul(2u64.wrapping_sub(m.wrapping_mul(x)));
     }
     x.wrapping_neg()
-}
-
-/// Returns (1 + m * k0) / 2^64, below m.
-fn fold(m: &[u64], k0: u64) -> Vec<u64> {
-    let mut z = vec![0; m.len()];
-    let (_, mut carry) = mac(1, m[0], k0, 0);
-    for j in 1..m.len() {
-        (z[j - 1], carry) = mac(0, m[j], k0, carry);
-    }
-    z[m.len() - 1] = carry;
-    z
 }
 
 /// Returns -1/m mod R: the quotient digits of the reduction of 1, since 1 + q * m :== 0 (mod R).
@@ -108,8 +94,6 @@ mod tests {
                 let (m, one) = (number(modulus.m()), BigUint::from(1u8));
                 let r = &one << (64 * modulus.k());
                 assert_eq!((number(&numbers.inverse) * &m + 1u8) % &r, BigUint::ZERO);
-                assert_eq!((number(&numbers.fold) << 64) % &m, &one % &m);
-                assert!(number(&numbers.fold) < m);
                 assert_eq!(numbers.k0, numbers.inverse[0]);
             }
         }

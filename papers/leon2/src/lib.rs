@@ -1,5 +1,4 @@
-//! Instruction-set simulator with cycle counts, for SPARC processors with instructions that were
-//! never built.
+//! The LEON-2 of \[GTS07\], simulated with cycle counts, and the study of its extension.
 //!
 //! A [`Machine`] executes a [`Program`] on the integer unit of SPARC V8. It counts the cycles that
 //! LEON-2 takes with memory without wait states. A table defines the instructions, one row for each
@@ -11,7 +10,7 @@
 //! of the extension are parameters, because the extension was never built.
 //!
 //! ```
-//! use tollgate_simulator::{Assembler, Ending, InstructionSet, Machine, Timing};
+//! use tollgate_leon2::{Assembler, Ending, InstructionSet, Machine, Timing};
 //!
 //! let set = InstructionSet::with_accumulator();
 //! let program = Assembler::new(&set).assemble("
@@ -40,6 +39,7 @@ pub mod pipeline;
 pub mod program;
 pub mod routines;
 pub mod rv64;
+pub mod study;
 pub mod timing;
 mod trap;
 

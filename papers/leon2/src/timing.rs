@@ -6,7 +6,7 @@ use tollgate_record::BadFile;
 /// The timing of a core: slots, interlocks, multiplier. Read from TOML.
 ///
 /// ```
-/// use tollgate_simulator::Timing;
+/// use tollgate_leon2::Timing;
 ///
 /// let timing = Timing::from_toml(Timing::LEON2)?;
 /// assert_eq!(timing.slots.store, 2);

@@ -1,26 +1,26 @@
-//! The engine and the ladder share no source files. A file of `ladder/` does not include a file of
-//! `engine/` by `#[path]` or `include!`, and vice versa.
+//! The engine, the ladder and the papers share no source files. A file of one does not include a
+//! file of another by `#[path]` or `include!`.
 
 use super::Finding;
 use crate::workspace::Workspace;
 
-const HALVES: [&str; 2] = ["engine/", "ladder/"];
+const PARTS: [&str; 3] = ["engine/", "ladder/", "papers/"];
 
 pub(super) fn check(workspace: &Workspace) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in workspace.rust_files() {
-        let Some(half) = HALVES.into_iter().find(|half| file.path.starts_with(half)) else {
+        let Some(part) = PARTS.into_iter().find(|part| file.path.starts_with(part)) else {
             continue;
         };
         for (at, line) in file.text.lines().enumerate() {
             let Some(included) = included(line).and_then(|path| file.beside(path)) else {
                 continue;
             };
-            if HALVES.into_iter().any(|other| other != half && included.starts_with(other)) {
+            if PARTS.into_iter().any(|other| other != part && included.starts_with(other)) {
                 findings.push(Finding::new(
                     &file.path,
                     at + 1,
-                    format!("includes {included} of the other half"),
+                    format!("includes {included} of another part"),
                     "use the crate's public API, in tests as a dev-dependency",
                 ));
             }

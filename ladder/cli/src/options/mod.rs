@@ -29,13 +29,12 @@ pub(crate) use crate::verbs::kernel::Kernel;
 pub(crate) use crate::verbs::key::Key;
 pub(crate) use crate::verbs::ladder::Ladder;
 pub(crate) use crate::verbs::man::Man;
-pub(crate) use crate::verbs::model::Model;
+pub(crate) use crate::verbs::papers::Papers;
 pub(crate) use crate::verbs::provider::Provider;
 pub(crate) use crate::verbs::report::Report;
 pub(crate) use crate::verbs::serve::Serve;
 pub(crate) use crate::verbs::session::Session;
 pub(crate) use crate::verbs::signer::Signer;
-pub(crate) use crate::verbs::simulate::Simulate;
 pub(crate) use crate::verbs::speed::Speed;
 pub(crate) use crate::verbs::trial::Trial;
 pub(crate) use crate::verbs::tune::options::Tune;
@@ -80,8 +79,8 @@ pub(crate) enum Verb {
     Ladder(Ladder),
     /// Write the man pages
     Man(Man),
-    /// Compute bounds of Montgomery products on described processors and on this one
-    Model(Model),
+    /// Re-enact five publications: their figures beside ours, their models, a simulated processor
+    Papers(Papers),
     /// Install and check the OpenSSL provider, and show what servers do with it
     Provider(Provider),
     /// Make the table and the HTML page from records
@@ -92,8 +91,6 @@ pub(crate) enum Verb {
     Session(Session),
     /// Sign and decrypt for the front ends of a site, which do not have its keys
     Signer(Signer),
-    /// Simulate programs on a processor, instruction by instruction
-    Simulate(Simulate),
     /// Measure operations of Tollgate, OpenSSL and AWS-LC in one run: RSA, X25519, ECDH and ECDSA
     Speed(Speed),
     /// Pack measurements for publication, signed, or verify what others published

@@ -8,15 +8,15 @@ use crate::limbs::{add_row, add_row_shifting, low};
 use crate::numbers::Numbers;
 
 #[inline(never)]
-pub(crate) fn amm<const U: usize>(z: &mut [u64], [x, y]: [&[u64]; 2], m: &Numbers, t: &mut [u64]) {
+pub(crate) fn amm(z: &mut [u64], [x, y]: [&[u64]; 2], m: &Numbers, t: &mut [u64]) {
     let k = m.k();
     let s = &mut t[..=k]; // t from its second limb on; a row leaves 0 in the first
     s.fill(0);
     let mut top = 0; // t < R + m before and after a row: 0 or 1
     for &y in y {
-        let carry = add_row::<U>(&mut s[1..], x, y);
+        let carry = add_row(&mut s[1..], x, y);
         let (above, over) = carry.overflowing_add(top);
-        let carry = add_row_shifting::<U>(s, &m.m, low(s[1], m.k0));
+        let carry = add_row_shifting(s, &m.m, low(s[1], m.k0));
         let (above, again) = above.overflowing_add(carry);
         s[k] = above;
         top = u64::from(over).wrapping_add(u64::from(again));

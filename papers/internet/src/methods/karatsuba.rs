@@ -11,7 +11,7 @@ use crate::limbs::{add, add_carry, subtract};
 use crate::numbers::Numbers;
 
 #[inline(never)]
-pub(crate) fn amm<const U: usize, const SQUARE: bool>(
+pub(crate) fn amm<const SQUARE: bool>(
     z: &mut [u64],
     [x, y]: [&[u64]; 2],
     m: &Numbers,
@@ -30,18 +30,18 @@ pub(crate) fn amm<const U: usize, const SQUARE: bool>(
     } else {
         negative ^= difference(dy, y1, y0);
     }
-    half::<U, SQUARE>(middle, [dx, dy]);
+    half::<SQUARE>(middle, [dx, dy]);
     let (low, high) = t.split_at_mut(k);
-    half::<U, SQUARE>(low, [x0, y0]);
-    half::<U, SQUARE>(high, [x1, y1]);
+    half::<SQUARE>(low, [x0, y0]);
+    half::<SQUARE>(high, [x1, y1]);
     combine(t, middle, &mut s[..k], negative);
-    sos::reduce::<U>(z, t, m);
+    sos::reduce(z, t, m);
 }
 
 /// A separate function, so that the three calls share its code.
 #[inline(never)]
-pub(crate) fn half<const U: usize, const SQUARE: bool>(t: &mut [u64], of: [&[u64]; 2]) {
-    schoolbook::product::<U, SQUARE>(t, of);
+pub(crate) fn half<const SQUARE: bool>(t: &mut [u64], of: [&[u64]; 2]) {
+    schoolbook::product::<SQUARE>(t, of);
 }
 
 /// z := |x - y|; returns 1 if x < y, else 0.

@@ -4,9 +4,6 @@
 //! even. If `SQUARE`, x = y. Time: constant; K alone sets the number of passes of a loop.
 
 pub(crate) mod cios;
-pub(crate) mod fios;
-pub(crate) mod fips;
-pub(crate) mod fold;
 pub(crate) mod karatsuba;
 pub(crate) mod schoolbook;
 pub(crate) mod single_step;

@@ -5,28 +5,28 @@ use crate::limbs::{add_carry, add_row, high_half, low_half, wide};
 
 /// t := x * y, for 2K limbs t, with x = y if `SQUARE`.
 #[inline(always)]
-pub(crate) fn product<const U: usize, const SQUARE: bool>(t: &mut [u64], [x, y]: [&[u64]; 2]) {
-    if SQUARE { square::<U>(t, x) } else { multiply::<U>(t, x, y) }
+pub(crate) fn product<const SQUARE: bool>(t: &mut [u64], [x, y]: [&[u64]; 2]) {
+    if SQUARE { square(t, x) } else { multiply(t, x, y) }
 }
 
 /// t := x * y, for 2K limbs t. K^2 products.
 #[inline(always)]
-fn multiply<const U: usize>(t: &mut [u64], x: &[u64], y: &[u64]) {
+fn multiply(t: &mut [u64], x: &[u64], y: &[u64]) {
     let k = x.len();
     t[..k].fill(0);
     for (i, &y) in y.iter().enumerate() {
-        t[i + k] = add_row::<U>(&mut t[i..i + k], x, y);
+        t[i + k] = add_row(&mut t[i..i + k], x, y);
     }
 }
 
 /// t := x^2, for 2K limbs t: twice the products above the diagonal, and the diagonal. K(K+1)/2
 /// products.
 #[inline(always)]
-fn square<const U: usize>(t: &mut [u64], x: &[u64]) {
+fn square(t: &mut [u64], x: &[u64]) {
     let k = x.len();
     t.fill(0);
     for i in 0..k - 1 {
-        t[i + k] = add_row::<U>(&mut t[2 * i + 1..i + k], &x[i + 1..], x[i]);
+        t[i + k] = add_row(&mut t[2 * i + 1..i + k], &x[i + 1..], x[i]);
     }
     let (mut out, mut carry) = (0, 0);
     for (t, &x) in t.as_chunks_mut::<2>().0.iter_mut().zip(x) {

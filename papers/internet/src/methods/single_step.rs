@@ -15,26 +15,26 @@ use crate::limbs::{add, add_carry, add_row};
 use crate::numbers::Numbers;
 
 #[inline(never)]
-pub(crate) fn amm<const U: usize, const SQUARE: bool>(
+pub(crate) fn amm<const SQUARE: bool>(
     z: &mut [u64],
     [x, y]: [&[u64]; 2],
     m: &Numbers,
     t: &mut [u64],
 ) {
     let (t, s) = t.split_at_mut(2 * m.k());
-    schoolbook::product::<U, SQUARE>(t, [x, y]);
-    reduce::<U>(z, t, m, s);
+    schoolbook::product::<SQUARE>(t, [x, y]);
+    reduce(z, t, m, s);
 }
 
 /// z :== t / R (mod m), for t < R^2; s: 2K + 2 limbs of scratch.
 #[inline(always)]
-fn reduce<const U: usize>(z: &mut [u64], t: &[u64], m: &Numbers, s: &mut [u64]) {
+fn reduce(z: &mut [u64], t: &[u64], m: &Numbers, s: &mut [u64]) {
     let k = m.k();
     let (low, high) = t.split_at(k);
     let (q, s) = s.split_at_mut(k);
-    low_half::<U>(q, low, &m.inverse);
+    low_half(q, low, &m.inverse);
     let s = &mut s[..k + 2];
-    upper_columns::<U>(s, q, &m.m);
+    upper_columns(s, q, &m.m);
     let (rest, top) = low.split_at(k - 2);
     let rest_is_zero = rest.iter().fold(0, |all, &x| all | x).is_zero() & 1;
     let low_is_zero = low.iter().fold(0, |all, &x| all | x).is_zero() & 1;
@@ -57,21 +57,21 @@ fn pair(x: &[u64]) -> u128 {
 
 /// q := x * y mod R.
 #[inline(always)]
-fn low_half<const U: usize>(q: &mut [u64], x: &[u64], y: &[u64]) {
+fn low_half(q: &mut [u64], x: &[u64], y: &[u64]) {
     let k = q.len();
     q.fill(0);
     for (i, &x) in x.iter().enumerate() {
-        add_row::<U>(&mut q[i..], &y[..k - i], x);
+        add_row(&mut q[i..], &y[..k - i], x);
     }
 }
 
 /// s := the products x[i] * y[j] with i + j >= K - 2, over 2^{64(K-2)}: K + 2 limbs.
 #[inline(always)]
-fn upper_columns<const U: usize>(s: &mut [u64], x: &[u64], y: &[u64]) {
+fn upper_columns(s: &mut [u64], x: &[u64], y: &[u64]) {
     let k = x.len();
     s.fill(0);
     for i in 0..k - 1 {
-        s[i + 2] = add_row::<U>(&mut s[..i + 2], &y[k - 2 - i..], x[i]);
+        s[i + 2] = add_row(&mut s[..i + 2], &y[k - 2 - i..], x[i]);
     }
-    s[k + 1] = add_row::<U>(&mut s[1..=k], y, x[k - 1]);
+    s[k + 1] = add_row(&mut s[1..=k], y, x[k - 1]);
 }

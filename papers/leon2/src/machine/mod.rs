@@ -18,7 +18,7 @@ mod state;
 
 pub use crate::trap::Trap;
 pub use profile::Share;
-pub use run::{Ending, Failure, Traced};
+pub use run::{Ending, Failure};
 
 use std::collections::BTreeSet;
 
@@ -33,7 +33,7 @@ use crate::timing::Timing;
 /// A machine with a program.
 ///
 /// ```
-/// use tollgate_simulator::{Assembler, Ending, InstructionSet, Machine, Timing};
+/// use tollgate_leon2::{Assembler, Ending, InstructionSet, Machine, Timing};
 ///
 /// let set = InstructionSet::sparc();
 /// let program = Assembler::new(&set).assemble("mov 6, %o1; smul %o1, 7, %o0; ta 0")?;

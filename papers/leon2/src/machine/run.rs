@@ -22,21 +22,6 @@ pub enum Ending {
     Reached,
 }
 
-/// One executed instruction.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Traced {
-    /// Its address.
-    pub address: u32,
-    /// Its text.
-    pub text: String,
-    /// Its first cycle.
-    pub cycle: u64,
-    /// Its cycles.
-    pub cycles: u64,
-    /// The register that it wrote, if any, and the value.
-    pub wrote: Option<(String, u32)>,
-}
-
 /// A program error that ends the simulation. Correct the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
@@ -185,26 +170,6 @@ impl Machine {
             }
             Err(trap) => self.trap(trap),
         }
-    }
-
-    /// Executes one instruction and describes it; `None` if it was skipped or trapped.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`], if it traps and nothing handles the trap.
-    pub fn trace(&mut self) -> Result<Option<Traced>, Failure> {
-        let (address, cycle, count) = (self.state.pc, self.cycles, self.instructions);
-        let instruction = self.fetch().ok();
-        self.step()?;
-        let done = instruction.filter(|_| self.instructions > count);
-        Ok(done.map(|i| Traced {
-            address,
-            text: i.text(address),
-            cycle,
-            cycles: self.cycles - cycle,
-            wrote: (i.row.has_rd() && !i.row.stores() && i.rd != 0)
-                .then(|| (register_name(i.rd), self.state.reg(i.rd))),
-        }))
     }
 
     /// Returns the program's status, after it has ended.

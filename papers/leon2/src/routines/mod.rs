@@ -10,7 +10,6 @@
 //! its instructions are not. This routine was written to take the same cycles, so the agreement is
 //! partly by construction. For this purpose it has superfluous instructions; see [`Loops::Index`].
 
-mod cios;
 mod columns;
 mod exponentiation;
 mod fips;
@@ -37,8 +36,6 @@ use crate::isa::InstructionSet;
 pub enum Algorithm {
     /// By columns, product and reduction interleaved (finely integrated product scanning).
     Fips,
-    /// By rows, product and reduction interleaved (coarsely integrated operand scanning).
-    Cios,
     /// A square by columns: each product of two different words is computed once.
     Squaring,
 }
@@ -150,7 +147,6 @@ impl Routine {
         self.begin(&mut text);
         match self.algorithm {
             Algorithm::Fips => fips::write(&mut text, self),
-            Algorithm::Cios => cios::write(&mut text, self),
             Algorithm::Squaring => squaring::write(&mut text, self),
         }
         finish(&mut text);
@@ -204,7 +200,6 @@ impl fmt::Display for Algorithm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Fips => "FIPS",
-            Self::Cios => "CIOS",
             Self::Squaring => "squaring",
         })
     }

@@ -1,7 +1,7 @@
 //! Encodings: they are unambiguous and agree with other assemblers.
 
-use tollgate_simulator::isa::{Cost, Icc, InstructionSet, Meaning, Row, Syntax, accumulate, sparc};
-use tollgate_simulator::{Assembler, Ending, Machine, Timing};
+use tollgate_leon2::isa::{Cost, Icc, InstructionSet, Meaning, Row, Syntax, accumulate, sparc};
+use tollgate_leon2::{Assembler, Ending, Machine, Timing};
 
 /// Returns the word of a statement at 0x40000000.
 fn word(statement: &str) -> u32 {
@@ -69,7 +69,7 @@ fn the_text_of_an_instruction_assembles_to_the_same_word() {
 #[test]
 fn words_are_those_of_the_manual() {
     // Encoded by the GNU assembler with -Av8 -32. The extension's encodings are those of
-    // docs/simulate.md.
+    // README.md.
     for (text, expected) in [
         ("nop", 0x0100_0000),
         ("sethi %hi(0x12345678), %g1", 0x0304_8d15),
@@ -126,7 +126,7 @@ fn leon_s_own_multiply_accumulate_overlaps_the_extension() {
 
 #[test]
 fn an_instruction_is_added_with_a_row() {
-    // This table is the example in docs/simulate.md.
+    // This table is the example in README.md.
     static ROWS: &[Row] = &[Row {
         name: "popc",
         mask: 0xc1f8_2000,

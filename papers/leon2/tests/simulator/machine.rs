@@ -1,8 +1,8 @@
 //! Execution of programs: windows, delay slots, traps, memory, the console, and failures.
 
-use tollgate_simulator::machine::{Ending, Failure};
-use tollgate_simulator::memory::CONSOLE;
-use tollgate_simulator::{Assembler, InstructionSet, Machine, Program, Timing, elf};
+use tollgate_leon2::machine::{Ending, Failure};
+use tollgate_leon2::memory::CONSOLE;
+use tollgate_leon2::{Assembler, InstructionSet, Machine, Program, Timing, elf};
 
 fn assemble(source: &str) -> Program {
     let set = InstructionSet::sparc();
@@ -327,7 +327,7 @@ fn elf_file(code: &[u8]) -> Vec<u8> {
     for value in [1, 0x10000, 52, symbols + 32 + 8, 0] {
         word(&mut file, value); // version, entry, program headers, section headers, flags
     }
-    for value in [52, 32, 1, 40, 3, 0] {
+    for value in [52, 32, 1, 40, 3, 2] {
         half(&mut file, value);
     }
     for value in [1, code_at, 0x10000, 0x10000, size, size + 64, 5, 4096] {
@@ -366,7 +366,7 @@ fn elf_files_are_loaded_and_bad_ones_refused() {
     for (place, value, words) in [
         (0, 0, "no ELF file"),
         (4, 2, "64 bits"),
-        (4, 7, "unknown class"),
+        (4, 7, "bad ELF file"),
         (5, 1, "little-endian"),
         (17, 1, "executable"),
         (19, 3, "processor 3"),

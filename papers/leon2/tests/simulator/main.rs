@@ -8,3 +8,4 @@ mod micro_benchmarks;
 mod others;
 mod routines;
 mod rv64;
+mod study;

@@ -4,8 +4,8 @@
 //! configurations. A measurement is one sequence, or 16 repetitions of it, between two markers; the
 //! markers' own cycles are subtracted. The figures are exact, and the tests compare them exactly.
 
-use tollgate_simulator::timing::Geometry;
-use tollgate_simulator::{Assembler, InstructionSet, Machine, Timing};
+use tollgate_leon2::timing::Geometry;
+use tollgate_leon2::{Assembler, InstructionSet, Machine, Timing};
 
 /// LEON-2 with its multipliers: 32x32, 32x16, 16x16, iterative; and 32x32 with the slower options
 /// for loads and branches.
@@ -158,10 +158,9 @@ leaf:   jmpl %o7 + 8, %g0
     let program = Assembler::new(&set).assemble(source).unwrap();
     for timing in configurations() {
         for slots in [1, 2, 3] {
-            for issue in [
-                tollgate_simulator::timing::Issue::Blocking,
-                tollgate_simulator::timing::Issue::Decoupled,
-            ] {
+            for issue in
+                [tollgate_leon2::timing::Issue::Blocking, tollgate_leon2::timing::Issue::Decoupled]
+            {
                 let timing = timing.clone().with_products(slots, issue);
                 let machine = || Machine::new(set.clone(), timing.clone(), &program).unwrap();
                 let (mut fast, mut slow) = (machine(), machine());

@@ -5,8 +5,8 @@ use core::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use tollgate_simulator::isa::Syntax;
-use tollgate_simulator::{Assembler, Ending, InstructionSet, Machine, Timing, elf};
+use tollgate_leon2::isa::Syntax;
+use tollgate_leon2::{Assembler, Ending, InstructionSet, Machine, Timing, elf};
 
 const AS: &str = "sparc64-linux-gnu-as";
 const LD: &str = "sparc64-linux-gnu-ld";

@@ -2,8 +2,8 @@
 //! with Spike's count.
 
 use num_bigint::BigUint;
-use tollgate_simulator::routines::{Inputs, Number};
-use tollgate_simulator::rv64::{
+use tollgate_leon2::routines::{Inputs, Number};
+use tollgate_leon2::rv64::{
     BASE, Core, Operands, PRODUCTS, Product, Row, Run, Source, Stopped, decode, encode,
 };
 
