@@ -1,20 +1,4 @@
-//! X25519, and ECDH and ECDSA on P-256: one operation at a time, or eight in the lanes of vectors.
-//!
-//! P-256 is in the module [`p256`]. An agreement with X25519:
-//!
-//! ```
-//! use tollgate_curves::{SecretKey, X25519};
-//!
-//! let curve = X25519::best();
-//! // random bytes in a real program
-//! let (ours, theirs) = (SecretKey::from_bytes(&[1; 32]), SecretKey::from_bytes(&[2; 32]));
-//! let shared = curve.agree(&ours, &curve.public_key(&theirs))?;
-//! assert_eq!(shared.as_bytes(), curve.agree(&theirs, &curve.public_key(&ours))?.as_bytes());
-//! # Ok::<(), tollgate_curves::LowOrder>(())
-//! ```
-//!
-//! This crate is internal: a new version may change anything. Programs use `tollgate-queue` or
-//! `tollgate-rustls`.
+#![doc = include_str!("../README.md")]
 
 #[cfg(target_arch = "x86_64")]
 mod batches;

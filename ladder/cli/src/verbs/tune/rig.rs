@@ -11,7 +11,6 @@ use tollgate_tune::{Setup, Shares};
 
 use super::options::Tune;
 use crate::error::CliError;
-use crate::folder::Folder;
 use crate::interrupt;
 use crate::options::Bench;
 use crate::run::Run;
@@ -20,6 +19,7 @@ use crate::verbs::bench::scenario::{Rounds, Scenario};
 use crate::verbs::bench::servers::{self, Ready};
 use crate::verbs::bench::turns::{self, Measured};
 use crate::verbs::bench::{context, plan};
+use tempfile::TempDir;
 
 /// The rounds of a profile.
 const PROFILE_ROUNDS: u32 = 3;
@@ -34,7 +34,7 @@ pub(super) struct Rig<'a> {
     /// By type of key, so that all states with a type share the certificate.
     certificates: BTreeMap<String, Certificate>,
     /// The access logs of embedded servers.
-    folder: Folder,
+    folder: TempDir,
     started: u32,
 }
 
@@ -71,7 +71,7 @@ impl<'a> Rig<'a> {
         };
         let first = plan::plans(&bench)?.into_iter().next();
         let plan = first.ok_or_else(|| error!("the load has no plan"))?;
-        let (certificates, folder) = (BTreeMap::new(), Folder::new()?);
+        let (certificates, folder) = (BTreeMap::new(), tollgate::temporary_folder()?);
         Ok(Self { options, bench, product, plan, certificates, folder, started: 0 })
     }
 
@@ -118,7 +118,7 @@ impl<'a> Rig<'a> {
                 let is_ours = setup.provider && setup.key.starts_with("rsa");
                 let engine = if is_ours { Engine::Tollgate } else { Engine::OpenSsl };
                 self.started += 1;
-                let log = self.folder.path(&format!("{}.log", self.started));
+                let log = self.folder.path().join(format!("{}.log", self.started));
                 let running = servers::start_embedded(&bench, engine, certificate, log)?;
                 (running, env!("CARGO_PKG_VERSION").to_owned())
             }
