@@ -1,5 +1,7 @@
 //! The white paper's tables, computed from the machine files.
 
+#![allow(clippy::unwrap_used, reason = "tests")]
+
 use tollgate_itanium::{computed, machine, product, records, sensitivity, study};
 use tollgate_processor::{Limit, Machine};
 use tollgate_published::{Ours, Value, paper};
