@@ -1,8 +1,4 @@
-//! The verbs `key`, `provider` and `signer` of the program `tollgate`, and what all its verbs share:
-//! errors in one line, output, signals, progress, and the files that a command line names.
-//!
-//! The process that holds keys links this crate and nothing that measures. `tollgate-ladder`, which
-//! measures, uses the shared part.
+#![doc = include_str!("../README.md")]
 #![deny(unsafe_code)]
 
 #[macro_use]

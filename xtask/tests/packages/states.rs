@@ -14,7 +14,8 @@ const SIGN: &str =
     "OPENSSL_CONF=/etc/ssl/tollgate.cnf openssl dgst -sha256 -sign /srv/key.pem /etc/passwd";
 /// Lists all files, except those that apt, dpkg and ldconfig keep for themselves.
 const FILES: &str = "find /etc /usr /var /run -xdev -not -path '/var/*/apt*' \
-    -not -path '/var/lib/dpkg*' -not -path '/var/cache/ldconfig*' -not -path '/var/log/*' -not -path /etc/ld.so.cache | sort";
+    -not -path '/var/lib/dpkg*' -not -path '/var/cache/ldconfig*' -not -path '/var/log/*' -not \
+    -path /etc/ld.so.cache | sort";
 
 #[test]
 #[ignore = "needs packages and Debian systems: ./x test --long"]

@@ -49,7 +49,7 @@ pub(crate) fn run(options: &Check) -> Result<ExitCode, CliError> {
         if is_used {
             line("good", what, "with the module; OpenSSL without it agrees")?;
         } else {
-            let why = format!("left to OpenSSL: no BMI2 and ADX here, or {setting} = off");
+            let why = format!("left to OpenSSL: no AVX2, BMI2 and ADX here, or {setting} = off");
             line("none", what, &why)?;
         }
     }

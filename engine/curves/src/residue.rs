@@ -1,5 +1,5 @@
-//! Residues modulo p, the prime of the field, and modulo n, the order of the group, in four limbs
-//! of 64 bits and Montgomery form (R = 2^256).
+//! Residues modulo the primes of P-256 (p of the field, n of the group) and of X25519, in four
+//! limbs of 64 bits and Montgomery form (R = 2^256).
 #![allow(clippy::cast_possible_truncation, reason = "parts of words")]
 
 use core::marker::PhantomData;
@@ -13,7 +13,7 @@ use crate::mask::hidden;
 /// Four limbs, the low one first.
 pub(crate) type Limbs = [u64; 4];
 
-/// A prime between 2^255 and 2^256.
+/// A prime between 2^254 and 2^256.
 pub(crate) trait Prime: Copy {
     const M: Limbs;
     /// -1/m mod 2^64.
@@ -64,6 +64,14 @@ impl Prime for N {
         [0xf3b9_cac2_fc63_2551, 0xbce6_faad_a717_9e84, u64::MAX, 0xffff_ffff_0000_0000];
 }
 
+/// 2^255 - 19, the prime of X25519 (RFC 7748, section 4.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct P25519;
+
+impl Prime for P25519 {
+    const M: Limbs = [u64::MAX - 18, u64::MAX, u64::MAX, u64::MAX >> 1];
+}
+
 /// A residue x, as x R mod m. Always the least one.
 ///
 /// It may be secret, so it is neither printed nor compared with `==`, whose time depends on the
@@ -79,6 +87,7 @@ pub(crate) type Scalar = Residue<N>;
 
 /// Coordinates are copied, as in registers.
 impl Copy for Element {}
+impl Copy for Residue<P25519> {}
 
 impl<M: Prime> Zeroize for Residue<M> {
     fn zeroize(&mut self) {
@@ -110,7 +119,8 @@ impl<M: Prime> Residue<M> {
         reduced::<M>(x, 0)
     }
 
-    /// Returns the residue that 32 bytes mean, big end first, or `None` if the number is not below m.
+    /// Returns the residue that 32 bytes mean, big end first, or `None` if the number is not below
+    /// m.
     pub(crate) fn from_least_bytes(bytes: &[u8; 32]) -> Option<Self> {
         let x = limbs(bytes);
         Self::is_least(&x).then(|| Self::new(&x))
@@ -161,6 +171,11 @@ impl<M: Prime> Residue<M> {
     /// Returns 1/x, or 0 for 0. Constant time.
     pub(crate) fn inverted(&self) -> Self {
         Self::raw(montgomery::<M>(&M::INVERSE.invert(&self.0), &M::RRR))
+    }
+
+    /// Returns the number x / z mod m, or 0 if z is 0, for z < m. Constant time.
+    pub(crate) fn quotient(x: &Limbs, z: &Limbs) -> Limbs {
+        montgomery::<M>(&Self::new(x).0, &M::INVERSE.invert(z))
     }
 
     /// Returns 1/x and 1/y, or 0 for 0, in less time than one after the other. Constant time.
@@ -406,6 +421,8 @@ mod tests {
             let one = if x.is_zero() == 0 { Residue::ONE } else { Residue::ZERO };
             assert!(x.mul(inverse).equals(&one) != 0);
             assert!(x.inverted().equals(inverse) != 0);
+            let (number, one) = (x.number(), one.number());
+            assert!(Residue::<M>::quotient(&number, &number) == one);
         }
     }
 
@@ -417,5 +434,10 @@ mod tests {
     #[test]
     fn products_and_inverses_modulo_n() {
         products_and_inverses::<N>();
+    }
+
+    #[test]
+    fn products_and_inverses_modulo_the_prime_of_x25519() {
+        products_and_inverses::<P25519>();
     }
 }
