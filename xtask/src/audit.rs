@@ -170,7 +170,9 @@ const REQUEST: &[u8] =
 /// Returns a finding for each release in the target folder that contains a request.
 fn requests(target: &Path) -> Result<Vec<String>> {
     let mut findings = Vec::new();
-    for release in ["release/tollgate", "release/tollgate-ladder", "release/libtollgate_provider.so"] {
+    for release in
+        ["release/tollgate", "release/tollgate-ladder", "release/libtollgate_provider.so"]
+    {
         let code = fs::read(target.join(release)).map_err(|why| format!("{release}: {why}"))?;
         if code.windows(REQUEST.len()).any(|bytes| bytes == REQUEST) {
             findings.push(format!("{release}: contains client requests of valgrind"));

@@ -43,8 +43,7 @@ fn packages_are_installed_upgraded_removed_and_purged() {
     system.run(&format!("sed -i '/^activate = 1/a {SETTING}' {CONFIGURATION}"));
     let version = system.run("dpkg-query -W -f '${Version}' tollgate-provider");
     upgrade(&mut system, &packages, &version);
-    let upgraded =
-        system.run("dpkg-query -W -f '${Version}\\n' 'libtollgate*' 'tollgate*'");
+    let upgraded = system.run("dpkg-query -W -f '${Version}\\n' 'libtollgate*' 'tollgate*'");
     assert_eq!(upgraded.lines().collect::<Vec<_>>(), [&next(&version)[..]; 5], "{upgraded}");
     assert!(system.run(&format!("cat {CONFIGURATION}")).contains(SETTING), "a setting is kept");
     system.run("tollgate provider check");
