@@ -5,8 +5,6 @@ use core::time::Duration;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use tollgate_server::Listen;
-
 use crate::error::Error;
 use crate::token::KeyUri;
 
@@ -26,7 +24,7 @@ pub struct Config {
     /// The file that each operation is written to before its result leaves.
     pub audit_log: Option<PathBuf>,
     /// Address of a listener with plain HTTP that answers `/metrics`.
-    pub metrics: Option<Listen>,
+    pub metrics: Option<SocketAddr>,
     /// The number of worker threads, 1 to 256.
     pub workers: usize,
     /// The unit that the queue prefers.

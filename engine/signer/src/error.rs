@@ -10,9 +10,15 @@ use openssl::error::ErrorStack;
 /// The reason why a signer did not start, or did not take new settings.
 #[derive(Debug)]
 pub enum Error {
-    /// An error of the parts that the signer shares with the server: the file of settings, or the
-    /// metrics.
-    Server(tollgate_server::Error),
+    /// The file of settings has an error.
+    Settings {
+        /// The path of the file.
+        path: PathBuf,
+        /// The line, counted from one, if the error has one.
+        line: Option<usize>,
+        /// The cause and what to do.
+        why: String,
+    },
     /// A setting is missing or contradicts another one.
     Setting {
         /// The setting, such as `limits.idle`.
@@ -63,7 +69,10 @@ fn one_line(text: &str) -> String {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Server(error) => error.fmt(f),
+            Self::Settings { path, line: Some(line), why } => {
+                write!(f, "{}, line {line}: {why}", path.display())
+            }
+            Self::Settings { path, line: None, why } => write!(f, "{}: {why}", path.display()),
             Self::Setting { setting, why } => write!(f, "`{setting}`: {why}"),
             Self::File { path, why } => write!(f, "{}: {why}", path.display()),
             Self::Unavailable { doing, why } => write!(f, "{doing}: {why}"),
@@ -72,9 +81,3 @@ impl fmt::Display for Error {
 }
 
 impl core::error::Error for Error {}
-
-impl From<tollgate_server::Error> for Error {
-    fn from(error: tollgate_server::Error) -> Self {
-        Self::Server(error)
-    }
-}

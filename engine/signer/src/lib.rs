@@ -1,27 +1,32 @@
 #![doc = include_str!("../README.md")]
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod account;
 mod answer;
 mod audit;
 mod config;
+mod confine;
 mod connection;
 mod counters;
 mod engine;
 mod error;
+mod families;
 mod gpu;
 mod identity;
 mod keys;
 mod limiter;
 mod listener;
 mod metrics;
+mod metrics_page;
 mod outgoing;
+mod peer;
 mod policy;
 mod public_half;
 mod relay;
 mod say;
 mod secret_file;
 mod settings;
+mod settings_file;
 mod shared;
 mod shares;
 mod signer;
@@ -34,8 +39,10 @@ pub use config::{
     Allowed, ClientSettings, Config, KeySettings, KeySource, Limits, RelaySettings, TlsSettings,
     TokenSettings, UnitKind, UpstreamSettings,
 };
+pub use confine::{confine, hide_memory};
 pub use counters::{Counts, UpstreamCounts};
 pub use error::Error;
 pub use gpu::GpuCounts;
+pub use peer::Peer;
 pub use signer::{Report, Running, Signer};
 pub use token::KeyUri;

@@ -4,9 +4,9 @@ use core::fmt;
 
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::DescriptorEncoder;
-use tollgate_server::families::{Families, text_of};
 
 use crate::counters::Counts;
+use crate::families::{Families, text_of};
 
 pub(crate) fn text(counts: Counts) -> (&'static str, String) {
     text_of("tollgate_signer", |registry| {

@@ -8,14 +8,13 @@ use std::path::{Path, PathBuf};
 use std::thread;
 
 use serde::Deserialize;
-use tollgate_server::settings::{Named, Seconds, read};
-use tollgate_server::{Listen, UnknownName};
 
 use crate::config::{
     Allowed, ClientSettings, Config, KeySettings, KeySource, Limits, RelaySettings, TlsSettings,
     TokenSettings, UnitKind, UpstreamSettings,
 };
 use crate::error::Error;
+use crate::settings_file::{Named, Seconds, find, read};
 use crate::token::KeyUri;
 
 impl Config {
@@ -30,13 +29,13 @@ impl Config {
         if file.settings.relay.is_none() && !file.settings.upstream.is_empty() {
             let why =
                 "`upstream`: there is no [relay]: add it, with the certificate of this signer";
-            return Err(file.text.refuse("upstream", why.to_owned()).into());
+            return Err(file.text.refuse("upstream", why.to_owned()));
         }
         let folder = path.parent().unwrap_or(Path::new(""));
         let config = file.settings.into_config(folder);
         config.and_then(|config| config.check().map(|()| config)).map_err(|error| match error {
             Error::Setting { setting, why } => {
-                file.text.refuse(&setting, format!("`{setting}`: {why}")).into()
+                file.text.refuse(&setting, format!("`{setting}`: {why}"))
             }
             error => error,
         })
@@ -50,7 +49,7 @@ struct Site {
     unix: Option<PathBuf>,
     unix_mode: Option<Named<Mode>>,
     audit_log: Option<PathBuf>,
-    metrics: Option<Named<Listen>>,
+    metrics: Option<SocketAddr>,
     workers: Option<usize>,
     unit: Option<Named<UnitKind>>,
     seccomp: Option<bool>,
@@ -150,18 +149,18 @@ impl FromStr for Mode {
 }
 
 impl FromStr for Allowed {
-    type Err = UnknownName;
+    type Err = String;
 
-    fn from_str(name: &str) -> Result<Self, UnknownName> {
-        UnknownName::find("operation", name, &Self::ALL, |(_, name)| [name]).map(|(it, _)| it)
+    fn from_str(name: &str) -> Result<Self, String> {
+        find("operation", name, &Self::ALL)
     }
 }
 
 impl FromStr for UnitKind {
-    type Err = UnknownName;
+    type Err = String;
 
-    fn from_str(name: &str) -> Result<Self, UnknownName> {
-        UnknownName::find("unit", name, &Self::ALL, |(_, name)| [name]).map(|(it, _)| it)
+    fn from_str(name: &str) -> Result<Self, String> {
+        find("unit", name, &Self::ALL)
     }
 }
 
@@ -187,7 +186,7 @@ impl Site {
             relay: self.relay.map(|relay| relay.into_settings(folder, self.upstream)),
             tokens: self.pkcs11.map(|tokens| tokens.into_settings(folder)),
             audit_log: self.audit_log.map(|path| folder.join(path)),
-            metrics: self.metrics.map(|Named(listen)| listen),
+            metrics: self.metrics,
             workers: self.workers.unwrap_or_else(cores),
             unit: self.unit.map_or(UnitKind::Lanes, |Named(unit)| unit),
             seccomp: self.seccomp.unwrap_or(true),

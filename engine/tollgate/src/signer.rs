@@ -7,8 +7,7 @@ use std::time::Instant;
 
 use clap::Args;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use tollgate_server::{confine, hide_memory};
-use tollgate_signer::{Config, Report, Running};
+use tollgate_signer::{Config, Report, Running, confine, hide_memory};
 
 use crate::command_line::seconds;
 use crate::error::CliError;

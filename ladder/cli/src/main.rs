@@ -20,7 +20,7 @@ mod verbs;
 
 use std::process::ExitCode;
 
-use tollgate::{error, interrupt, progress, read, service};
+use tollgate::{error, interrupt, progress, read};
 
 use crate::error::CliError;
 use crate::options::{Options, Verb};

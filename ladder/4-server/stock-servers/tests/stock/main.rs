@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 #![allow(clippy::print_stderr, reason = "a test that cannot run says so")]
 
+mod appliance;
 mod batches;
 mod changes;
 mod clients;

@@ -11,7 +11,6 @@ mod moved;
 mod out;
 pub(super) mod plan;
 pub(super) mod profile;
-mod proxy;
 pub(super) mod report;
 mod response;
 pub(crate) mod rules;
@@ -20,7 +19,6 @@ pub(super) mod scenario;
 mod search;
 mod sensitivity;
 pub(super) mod servers;
-mod sessions;
 mod share;
 mod signer;
 mod suites;
@@ -55,9 +53,7 @@ use watch::Watch;
 pub(crate) fn run(command: &BenchCommand) -> Result<ExitCode, CliError> {
     match &command.verb {
         Some(SubVerb::Eti10(options)) => return eti10::run(options),
-        Some(SubVerb::Proxy(options)) => return proxy::run(options),
         Some(SubVerb::Sensitivity(options)) => return sensitivity::run(options),
-        Some(SubVerb::Sessions(options)) => return sessions::run(options),
         Some(SubVerb::Share { servers, svg }) => return share::run(servers, svg.as_deref()),
         Some(SubVerb::Signer(options)) => return signer::run(options),
         _ => {}

@@ -24,7 +24,7 @@ use given::Given;
 pub(crate) use kinds::{EngineKind, ServerKind};
 use outputs::Outputs;
 use signer::Signer;
-use sub_verbs::{Eti10, ResponseCurve, Sampling, Sessions, WithProvider};
+use sub_verbs::{Eti10, ResponseCurve, Sampling, WithProvider};
 
 /// `tollgate bench` with its sub-verbs.
 #[derive(Args, Clone, Debug)]
@@ -50,9 +50,6 @@ pub(crate) enum SubVerb {
         #[command(flatten)]
         bench: Box<Bench>,
     },
-    /// Measure the CPU time of TLS proxies in front of the same back end: this server, HAProxy and
-    /// nginx
-    Proxy(WithProvider),
     /// Predict the response times at shares of the capacity, then measure them in an open loop
     Response {
         #[command(flatten)]
@@ -86,9 +83,6 @@ pub(crate) enum SubVerb {
     /// Measure nginx with one change at a time, of memory, disk, link and log, and say which ones show
     /// an effect
     Sensitivity(WithProvider),
-    /// Measure resumed sessions with each place where servers keep them: none, tickets, memory,
-    /// Redis, and Apache's memory and disk, with one and two processes
-    Sessions(Sessions),
     /// Measure what TLS costs nginx, by the share of its connections that use it, the size of
     /// responses and the requests on a connection
     Share {

@@ -43,17 +43,6 @@ pub(crate) struct WithProvider {
     pub(crate) module: Option<PathBuf>,
 }
 
-#[derive(Args, Clone, Debug)]
-pub(crate) struct Sessions {
-    /// Type of the servers' key: rsa-2048, rsa-3072 or rsa-4096
-    #[arg(id = "key-type", long, value_name = "KIND", default_value = "rsa-2048")]
-    #[arg(value_parser = server_key)]
-    pub(crate) key: KeyKind,
-
-    #[command(flatten)]
-    pub(crate) turns: Turns,
-}
-
 /// The length of a measurement in which servers take turns.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Turns {
