@@ -8,32 +8,28 @@ use std::path::{Path, PathBuf};
 use openssl::error::ErrorStack;
 
 /// The reason why a signer did not start, or did not take new settings.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The file of settings has an error.
-    Settings {
-        /// The path of the file.
-        path: PathBuf,
-        /// The line, counted from one, if the error has one.
-        line: Option<usize>,
-        /// The cause and what to do.
-        why: String,
-    },
     /// A setting is missing or contradicts another one.
+    #[error("`{setting}`: {why}")]
     Setting {
         /// The setting, such as `limits.idle`.
         setting: String,
         /// The cause and what to do.
         why: String,
     },
-    /// A file of a key or certificate is not usable.
+    /// The file of settings, or a file of a key or certificate, is not usable.
+    #[error("{}{}: {why}", .path.display(), .line.map(|line| format!(", line {line}")).unwrap_or_default())]
     File {
         /// The path.
         path: PathBuf,
+        /// The line, counted from one, if the error has one.
+        line: Option<usize>,
         /// The cause and what to do.
         why: String,
     },
     /// The system or OpenSSL refused a step.
+    #[error("{doing}: {why}")]
     Unavailable {
         /// The step.
         doing: String,
@@ -48,7 +44,7 @@ impl Error {
     }
 
     pub(crate) fn file(path: &Path, why: impl fmt::Display) -> Self {
-        Self::File { path: path.to_owned(), why: one_line(&why.to_string()) }
+        Self::File { path: path.to_owned(), line: None, why: one_line(&why.to_string()) }
     }
 
     /// Converts the system's error in a step.
@@ -65,19 +61,3 @@ impl Error {
 fn one_line(text: &str) -> String {
     text.lines().map(str::trim).collect::<Vec<_>>().join("; ")
 }
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Settings { path, line: Some(line), why } => {
-                write!(f, "{}, line {line}: {why}", path.display())
-            }
-            Self::Settings { path, line: None, why } => write!(f, "{}: {why}", path.display()),
-            Self::Setting { setting, why } => write!(f, "`{setting}`: {why}"),
-            Self::File { path, why } => write!(f, "{}: {why}", path.display()),
-            Self::Unavailable { doing, why } => write!(f, "{doing}: {why}"),
-        }
-    }
-}
-
-impl core::error::Error for Error {}

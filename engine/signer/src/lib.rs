@@ -10,7 +10,6 @@ mod connection;
 mod counters;
 mod engine;
 mod error;
-mod families;
 mod gpu;
 mod identity;
 mod keys;
@@ -21,28 +20,20 @@ mod metrics_page;
 mod outgoing;
 mod peer;
 mod policy;
-mod public_half;
-mod relay;
 mod say;
 mod secret_file;
 mod settings;
-mod settings_file;
 mod shared;
 mod shares;
 mod signer;
 mod stream;
 mod tls;
-mod token;
 mod worker;
 
-pub use config::{
-    Allowed, ClientSettings, Config, KeySettings, KeySource, Limits, RelaySettings, TlsSettings,
-    TokenSettings, UnitKind, UpstreamSettings,
-};
+pub use config::{Allowed, ClientSettings, Config, KeySettings, Limits, TlsSettings, UnitKind};
 pub use confine::{confine, hide_memory};
-pub use counters::{Counts, UpstreamCounts};
+pub use counters::Counts;
 pub use error::Error;
 pub use gpu::GpuCounts;
 pub use peer::Peer;
 pub use signer::{Report, Running, Signer};
-pub use token::KeyUri;

@@ -1,32 +1,21 @@
 //! `/metrics` in plain HTTP on an address of its own.
 //!
-//! One thread answers one request of each connection and then closes it. It keeps a bounded number of
-//! connections, each for a bounded time.
+//! One thread answers one connection after the other, each with one request and for a bounded time.
 
 use core::net::SocketAddr;
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
 use std::io::{self, ErrorKind, Read as _, Write as _};
-use std::net::Shutdown;
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
-use mio::net::{TcpListener, TcpStream};
-use mio::{Events, Interest, Poll, Token, Waker};
-use slab::Slab;
-
 use crate::error::Error;
 use crate::listener::tcp;
 
-const LISTENER: Token = Token(usize::MAX - 1);
-const WAKE: Token = Token(usize::MAX - 2);
-/// The maximum number of open connections; further ones are closed at once.
-const CONNECTIONS_MAX: usize = 512;
-/// The longest life of a connection.
-const LIFE: Duration = Duration::from_secs(5);
-/// The maximum number of connections accepted in one turn.
-const ACCEPTS_MAX: usize = 64;
+/// The longest time for a connection: the next one waits meanwhile.
+const CONNECTION_MAX: Duration = Duration::from_secs(1);
 /// The longest head of a request, and the maximum number of bytes after it, in bytes.
 const BYTES_MAX: usize = 8 * 1024;
 
@@ -38,7 +27,7 @@ type Text = Box<dyn Fn() -> (&'static str, String) + Send>;
 pub(crate) struct MetricsPage {
     /// The address, with its port.
     pub(crate) address: SocketAddr,
-    waker: Waker,
+    listener: Arc<TcpListener>,
     ends: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
@@ -46,18 +35,23 @@ pub(crate) struct MetricsPage {
 impl MetricsPage {
     /// Answers at this address.
     pub(crate) fn start(at: SocketAddr, text: Text) -> Result<Self, Error> {
-        let (socket, address) = tcp("metrics", at)?;
+        let (listener, address) = tcp("metrics", at)?;
+        let (listener, ends) = (Arc::new(listener), Arc::new(AtomicBool::new(false)));
+        let (of_thread, until) = (Arc::clone(&listener), Arc::clone(&ends));
+        let serve = move || {
+            while !until.load(Ordering::Relaxed) {
+                match of_thread.accept() {
+                    // A client that takes no answer in time loses it.
+                    Ok((socket, _)) => drop(answer(&socket, &text)),
+                    // too many open files, for example
+                    Err(_) => thread::sleep(Duration::from_millis(100)),
+                }
+            }
+        };
         let start = || -> io::Result<_> {
-            let mut listener = TcpListener::from_std(socket);
-            let poll = Poll::new()?;
-            let waker = Waker::new(poll.registry(), WAKE)?;
-            poll.registry().register(&mut listener, LISTENER, Interest::READABLE)?;
-            let ends = Arc::new(AtomicBool::new(false));
-            let served = Served { poll, listener, text, connections: Slab::new() };
-            let until = Arc::clone(&ends);
-            let thread = thread::Builder::new().name("metrics".to_owned());
-            let thread = Some(thread.spawn(move || served.run(&until))?);
-            Ok(Self { address, waker, ends, thread })
+            listener.set_nonblocking(false)?;
+            let thread = thread::Builder::new().name("metrics".to_owned()).spawn(serve)?;
+            Ok(Self { address, listener, ends, thread: Some(thread) })
         };
         start().map_err(Error::system("starting the metrics"))
     }
@@ -66,132 +60,43 @@ impl MetricsPage {
 impl Drop for MetricsPage {
     fn drop(&mut self) {
         self.ends.store(true, Ordering::Relaxed);
-        // Fails only if the thread has ended. A panic was already reported.
-        let _ = self.waker.wake();
+        // Ends the wait for a client.
+        let _ = rustix::net::shutdown(&*self.listener, rustix::net::Shutdown::Both);
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
     }
 }
 
-struct Served {
-    poll: Poll,
-    listener: TcpListener,
-    text: Text,
-    connections: Slab<Connection>,
-}
-
-struct Connection {
-    socket: TcpStream,
-    deadline: Instant,
-    received: Vec<u8>,
-    /// The response, once the request is complete.
-    response: Option<Vec<u8>>,
-    sent: usize,
-    skipped: usize,
-}
-
-impl Served {
-    fn run(mut self, ends: &AtomicBool) {
-        let mut events = Events::with_capacity(256);
-        let mut more_wait = false;
-        while !ends.load(Ordering::Relaxed) {
-            let until_sweep = (!self.connections.is_empty()).then_some(Duration::from_millis(100));
-            let wait = if more_wait { Some(Duration::ZERO) } else { until_sweep };
-            if self.poll.poll(&mut events, wait).is_err() {
-                events.clear();
-            }
-            for event in &events {
-                match event.token() {
-                    LISTENER | WAKE => {}
-                    Token(key) => self.serve(key),
-                }
-            }
-            let now = Instant::now();
-            self.connections.retain(|_, connection| connection.deadline > now);
-            more_wait = self.accept();
-        }
-    }
-
-    /// Accepts clients, and returns whether more may wait. If there are no descriptors, they wait
-    /// until another client comes or a connection ends.
-    fn accept(&mut self) -> bool {
-        for _ in 0..ACCEPTS_MAX {
-            let Ok((mut socket, _)) = self.listener.accept() else {
-                return false;
-            };
-            if self.connections.len() >= CONNECTIONS_MAX {
-                continue;
-            }
-            let entry = self.connections.vacant_entry();
-            let both = Interest::READABLE | Interest::WRITABLE;
-            if self.poll.registry().register(&mut socket, Token(entry.key()), both).is_ok() {
-                entry.insert(Connection {
-                    socket,
-                    deadline: Instant::now() + LIFE,
-                    received: Vec::new(),
-                    response: None,
-                    sent: 0,
-                    skipped: 0,
-                });
-            }
-        }
-        true
-    }
-
-    /// Continues a connection until it would block, and removes it when it has ended.
-    fn serve(&mut self, key: usize) {
-        let Some(connection) = self.connections.get_mut(key) else {
-            return;
-        };
-        let served = connection.receive(&self.text).and_then(|()| connection.send());
-        if !served.is_err_and(|why| why.kind() == ErrorKind::WouldBlock) {
-            self.connections.remove(key);
-        }
-    }
-}
-
-impl Connection {
-    /// Reads until the head of the request is complete, and makes the response.
-    fn receive(&mut self, text: &Text) -> io::Result<()> {
-        let mut piece = [0; 4096];
-        while self.response.is_none() {
-            if is_complete(&self.received) {
-                self.response = Some(respond(&self.received, text));
-                break;
-            }
-            if self.received.len() > BYTES_MAX {
-                return Err(ErrorKind::InvalidData.into());
-            }
-            match self.socket.read(&mut piece) {
-                Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
-                Ok(count) => self.received.extend(&piece[..count]),
-                Err(why) if why.kind() == ErrorKind::Interrupted => {}
-                Err(why) => return Err(why),
-            }
-        }
-        Ok(())
-    }
-
-    /// Sends the response, and then waits until the client closes: closing a socket with unread
-    /// bytes would reset the connection, and the client might lose the response.
-    fn send(&mut self) -> io::Result<()> {
-        let response = self.response.as_deref().unwrap_or_default();
-        while self.sent < response.len() {
-            self.sent += self.socket.write(&response[self.sent..])?;
-            if self.sent == response.len() {
-                self.socket.shutdown(Shutdown::Write)?;
-            }
+/// Reads the head of a request, answers, and waits until the client closes: closing a socket with unread
+/// bytes would reset the connection, and the client might lose the answer.
+fn answer(socket: &TcpStream, text: &Text) -> io::Result<()> {
+    let end = Instant::now() + CONNECTION_MAX;
+    let read = |bytes: &mut Vec<u8>| -> io::Result<usize> {
+        let left = end.saturating_duration_since(Instant::now());
+        socket.set_read_timeout(Some(left.max(Duration::from_millis(1))))?;
+        if left.is_zero() || bytes.len() > BYTES_MAX {
+            return Err(ErrorKind::TimedOut.into());
         }
         let mut piece = [0; 4096];
-        while self.skipped < BYTES_MAX {
-            match self.socket.read(&mut piece)? {
-                0 => break,
-                count => self.skipped += count,
-            }
+        let mut from = socket;
+        let count = from.read(&mut piece)?;
+        bytes.extend(&piece[..count]);
+        Ok(count)
+    };
+    let mut head = Vec::new();
+    while !is_complete(&head) {
+        if read(&mut head)? == 0 {
+            return Err(ErrorKind::UnexpectedEof.into());
         }
-        Ok(())
     }
+    socket.set_write_timeout(Some(CONNECTION_MAX))?;
+    let mut to = socket;
+    to.write_all(&respond(&head, text))?;
+    socket.shutdown(Shutdown::Write)?;
+    let mut rest = Vec::new();
+    while read(&mut rest)? > 0 {}
+    Ok(())
 }
 
 fn is_complete(head: &[u8]) -> bool {

@@ -102,7 +102,7 @@ impl Signer {
         }
         let page = |at| {
             let shared = Arc::clone(&shared);
-            MetricsPage::start(at, Box::new(move || metrics::text(shared.counts())))
+            MetricsPage::start(at, Box::new(move || metrics::text(&shared.counts())))
         };
         let metrics = config.metrics.map(page).transpose()?;
         let address = remote.map(|(_, address)| address);
@@ -116,7 +116,7 @@ impl Signer {
     /// As [`start`](Self::start).
     pub fn check(config: &Config) -> Result<(), Error> {
         config.check()?;
-        Policy::load(config, None).map(|policy| policy.end_tokens())
+        Policy::load(config, None).map(drop)
     }
 }
 
@@ -230,7 +230,6 @@ impl Running {
         self.shared.stop(deadline);
         self.wake();
         let ended: Vec<_> = self.workers.drain(..).map(JoinHandle::join).collect();
-        self.shared.policy().1.end_tokens();
         let cut = ended.iter().filter_map(|ended| ended.as_ref().ok()).sum();
         (cut, ended.iter().filter(|ended| ended.is_err()).count())
     }

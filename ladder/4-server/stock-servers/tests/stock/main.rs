@@ -20,5 +20,4 @@ mod resumption;
 mod rig;
 mod signer;
 mod signer_jobs;
-mod signer_relay;
 mod truth;
