@@ -3,13 +3,14 @@
 
 use core::convert::Infallible;
 
-use crypto_bigint::BoxedUint;
+use crypto_bigint::Uint;
 use crypto_bigint::rand_core::{TryCryptoRng, TryRng, utils};
 use crypto_primes::Flavor;
 use crypto_primes::fips::{FipsOptions, is_prime};
 use tollgate_cpu::memcheck;
+use tollgate_cpu::wipe::wipe_stack_after;
 use tollgate_mont::LimbKernel;
-use zeroize::{Zeroize as _, Zeroizing};
+use zeroize::Zeroizing;
 
 use super::{Progress, Random, derive, system_random};
 use crate::error::{Error, Unavailable};
@@ -22,6 +23,9 @@ const SQRT_HALF: u64 = 0xb504_f333_f9de_6485;
 
 /// The fraction of odd numbers that no small prime of `crypto-primes` divides: 1.12 / ln(17863).
 const PASSES_TRIAL_DIVISION: f64 = 0.115;
+
+/// The stack that a test of a candidate of 4096 bits may use.
+const STACK_BYTES: usize = 1 << 16;
 
 /// Returns the numbers of a new key.
 pub(super) fn key_parts(
@@ -97,14 +101,31 @@ pub(super) fn rounds(bits: usize) -> FipsOptions {
     FipsOptions::with_error_bound(bits, error_bits).expect("primes are long enough")
 }
 
-/// Tests w, with bases from the operating system.
+/// Tests w, with bases from the operating system. The copies that the crate makes are on the stack,
+/// which is wiped.
 pub(super) fn is_prime_by(w: &[u64], options: FipsOptions) -> Result<bool, Error> {
-    // memcheck cannot follow the crate's test, whose time depends on its number
-    let mut number = BoxedUint::from_words(w.iter().map(|limb| memcheck::declassified(*limb)));
     let mut bases = Bases { failed: None };
-    let good = is_prime(&mut bases, Flavor::Any, &number, options);
-    number.zeroize();
+    let test = match w.len() {
+        ..=4 => is_prime_in::<4>,
+        5..=8 => is_prime_in::<8>,
+        9..=16 => is_prime_in::<16>,
+        17..=24 => is_prime_in::<24>,
+        25..=32 => is_prime_in::<32>,
+        33..=48 => is_prime_in::<48>,
+        _ => is_prime_in::<64>,
+    };
+    let good = wipe_stack_after::<STACK_BYTES, _>(|| test(w, options, &mut bases));
     bases.failed.map_or(Ok(good), Err)
+}
+
+/// Tests w in LIMBS limbs.
+fn is_prime_in<const LIMBS: usize>(w: &[u64], options: FipsOptions, bases: &mut Bases) -> bool {
+    let mut words = [0; LIMBS];
+    for (word, limb) in words.iter_mut().zip(w) {
+        // memcheck cannot follow the crate's test, whose time depends on its number
+        *word = memcheck::declassified(*limb);
+    }
+    is_prime(bases, Flavor::Any, &Uint::<LIMBS>::from_words(words), options)
 }
 
 /// Random numbers of the operating system for `crypto-primes`, which cannot fail there.
