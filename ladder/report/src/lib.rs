@@ -50,7 +50,6 @@ pub mod pkeu;
 pub mod plan;
 pub mod points;
 pub mod profile;
-pub mod proxy;
 pub mod published;
 pub mod rungs;
 pub mod sensitivity;

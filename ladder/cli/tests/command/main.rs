@@ -24,7 +24,6 @@ mod pages;
 mod profile;
 mod program;
 mod provider;
-mod proxy;
 mod relay;
 mod response;
 mod scale;

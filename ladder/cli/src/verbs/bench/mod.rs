@@ -11,7 +11,6 @@ mod moved;
 mod out;
 pub(super) mod plan;
 pub(super) mod profile;
-mod proxy;
 pub(super) mod report;
 mod response;
 pub(crate) mod rules;
@@ -55,7 +54,6 @@ use watch::Watch;
 pub(crate) fn run(command: &BenchCommand) -> Result<ExitCode, CliError> {
     match &command.verb {
         Some(SubVerb::Eti10(options)) => return eti10::run(options),
-        Some(SubVerb::Proxy(options)) => return proxy::run(options),
         Some(SubVerb::Sensitivity(options)) => return sensitivity::run(options),
         Some(SubVerb::Sessions(options)) => return sessions::run(options),
         Some(SubVerb::Share { servers, svg }) => return share::run(servers, svg.as_deref()),

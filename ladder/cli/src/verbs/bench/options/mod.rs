@@ -50,9 +50,6 @@ pub(crate) enum SubVerb {
         #[command(flatten)]
         bench: Box<Bench>,
     },
-    /// Measure the CPU time of TLS proxies in front of the same back end: this server, HAProxy and
-    /// nginx
-    Proxy(WithProvider),
     /// Predict the response times at shares of the capacity, then measure them in an open loop
     Response {
         #[command(flatten)]
