@@ -4,9 +4,9 @@
 
 mod agents;
 mod bench;
-mod clients;
 mod compare;
 mod consent;
+mod experiment;
 mod files;
 mod fleet;
 mod gpu;
@@ -27,10 +27,7 @@ mod provider;
 mod relay;
 mod response;
 mod scale;
-mod sensitivity;
 mod serve;
-mod sessions;
-mod share;
 mod shown;
 mod signer;
 mod signer_load;

@@ -3,8 +3,8 @@
 pub(crate) mod options;
 
 mod batches;
-mod clients;
-mod eti10;
+mod command;
+mod experiment;
 mod external;
 mod metrics;
 mod moved;
@@ -17,15 +17,13 @@ pub(crate) mod rules;
 mod scale;
 pub(super) mod scenario;
 mod search;
-mod sensitivity;
 pub(super) mod servers;
-mod sessions;
-mod share;
+pub(super) mod setups;
 mod signer;
 mod suites;
 pub(crate) mod summary;
 pub(in crate::verbs) mod times;
-pub(super) mod turns;
+mod turns;
 mod watch;
 mod workload;
 
@@ -53,18 +51,12 @@ use watch::Watch;
 /// Measures and prints: verdicts first, then the figures unless they are invalid.
 pub(crate) fn run(command: &BenchCommand) -> Result<ExitCode, CliError> {
     match &command.verb {
-        Some(SubVerb::Eti10(options)) => return eti10::run(options),
-        Some(SubVerb::Sensitivity(options)) => return sensitivity::run(options),
-        Some(SubVerb::Sessions(options)) => return sessions::run(options),
-        Some(SubVerb::Share { servers, svg }) => return share::run(servers, svg.as_deref()),
+        Some(SubVerb::Experiment(options)) => return experiment::run(options),
         Some(SubVerb::Signer(options)) => return signer::run(options),
         _ => {}
     }
     let (options, undone) = &workload::applied(&command.request()?)?;
     let options = &external::applied(options)?;
-    if !options.is_minimal() {
-        return clients::run(options, undone);
-    }
     match &options.mode {
         Mode::Scale(span) => return scale::run(options, *span, undone),
         Mode::Response(curve) => return response::run(options, curve, undone),

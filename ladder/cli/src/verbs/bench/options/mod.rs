@@ -15,7 +15,6 @@ use clap::builder::ArgPredicate;
 use clap::{Args, Subcommand};
 use tollgate_load::{Close, Freshness, Mechanism, Objective, Plan, Protocol, Sizes, Verify};
 use tollgate_probe::Url;
-use tollgate_rivals::Client;
 use tollgate_server::KeyKind;
 
 use crate::options::values::{Written, one_of, seconds, share};
@@ -24,7 +23,7 @@ use given::Given;
 pub(crate) use kinds::{EngineKind, ServerKind};
 use outputs::Outputs;
 use signer::Signer;
-use sub_verbs::{Eti10, ResponseCurve, Sampling, Sessions, WithProvider};
+use sub_verbs::{Experiment, ResponseCurve, Sampling};
 
 /// `tollgate bench` with its sub-verbs.
 #[derive(Args, Clone, Debug)]
@@ -40,8 +39,8 @@ pub(crate) struct BenchCommand {
 /// Questions that need many loads.
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum SubVerb {
-    /// Measure the gains of Intel's study of 2010 (ETI10) with nginx: AES instructions, GCM, RSA
-    Eti10(Eti10),
+    /// Measure servers with one change each in turn: an experiment of this program, or a file
+    Experiment(Experiment),
     /// Sample the servers with perf, and compare their CPU time with the prediction, part by part
     Profile {
         #[command(flatten)]
@@ -79,22 +78,6 @@ pub(crate) enum SubVerb {
 
         #[command(flatten)]
         bench: Box<Bench>,
-    },
-    /// Measure nginx with one change at a time, of memory, disk, link and log, and say which ones show
-    /// an effect
-    Sensitivity(WithProvider),
-    /// Measure resumed sessions with each place where servers keep them: none, tickets, memory,
-    /// Redis, and Apache's memory and disk, with one and two processes
-    Sessions(Sessions),
-    /// Measure what TLS costs nginx, by the share of its connections that use it, the size of
-    /// responses and the requests on a connection
-    Share {
-        #[command(flatten)]
-        servers: WithProvider,
-
-        /// Draw the CPU time by share as SVG in FILE, replacing it
-        #[arg(long, value_name = "FILE")]
-        svg: Option<PathBuf>,
     },
     /// Measure the rate of a signer with all connections busy, and its response times at shares of this
     /// rate
@@ -236,13 +219,6 @@ pub(crate) struct Bench {
     #[arg(skip)]
     pub(crate) sizes: Option<Sizes>,
 
-    /// Clients, separated by commas, each in turn on the same servers: minimal, the load generator;
-    /// rustls, one blocking thread for each connection; curl and `s_time`, one process for each
-    /// connection
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "minimal")]
-    #[arg(value_parser = client, help_heading = SERVERS)]
-    pub(crate) client: Vec<Client>,
-
     /// Kinds of servers, separated by commas, each without and with Tollgate: embedded ones with
     /// OpenSSL (openssl), one worker on each core, or with rustls (rustls), one thread for each
     /// connection; or the installed apache, haproxy, lighttpd or nginx, without and with the
@@ -340,11 +316,6 @@ impl Bench {
         }
     }
 
-    /// Returns whether the load generator is the only client.
-    pub(crate) fn is_minimal(&self) -> bool {
-        self.client == [Client::Minimal]
-    }
-
     /// Returns the types of keys to measure in turn; a server at a URL has its own key.
     pub(crate) fn keys(&self) -> &[KeyKind] {
         if self.target.is_some() { &self.key[..1] } else { &self.key }
@@ -431,18 +402,13 @@ fn core_span(text: &str) -> Result<CoreSpan, String> {
         .ok_or_else(|| "give numbers of cores as 1..8, or 1..n".to_owned())
 }
 
-fn client(text: &str) -> Result<Client, String> {
-    let found = Client::ALL.into_iter().find(|client| client.word() == text);
-    found.ok_or_else(|| "give some of minimal, rustls, curl, s_time".to_owned())
-}
-
 pub(crate) fn protocol(text: &str) -> Result<Protocol, String> {
     let known = || Protocol::ALL.map(Protocol::word).join(", ");
     let found = Protocol::ALL.into_iter().find(|protocol| protocol.word() == text);
     found.ok_or_else(|| format!("give some of {}", known()))
 }
 
-fn verify(text: &str) -> Result<Verify, String> {
+pub(in crate::verbs) fn verify(text: &str) -> Result<Verify, String> {
     match (text, text.parse()) {
         ("never", _) => Ok(Verify::Never),
         ("always", _) => Ok(Verify::Always),
@@ -475,9 +441,6 @@ mod tests {
         let number = bench("-n 500");
         assert_eq!((number.requests, number.seconds), (Some(500), 600.0));
         assert_eq!(bench("-n 500 -z 5s").seconds, 5.0);
-        assert_eq!(options.client, [Client::Minimal]);
-        assert_eq!(bench("--client rustls,curl").client, [Client::Rustls, Client::Curl]);
-        assert_eq!(bench("--client s_time").client, [Client::STime]);
         for (flags, expected) in [
             ("", Close::RstAfterConfirm),
             ("--close fin", Close::Fin),
