@@ -23,20 +23,10 @@ impl Finding {
     }
 }
 
+/// Writes a line that an editor can follow.
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { file, line, what, remedy } = self;
         write!(f, "{file}:{line}: {what}; {remedy}")
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Finding;
-
-    #[test]
-    fn a_finding_is_one_line_that_an_editor_can_follow() {
-        let finding = Finding::new("crates/a/src/lib.rs", 3, "too long", "break it");
-        assert_eq!(finding.to_string(), "crates/a/src/lib.rs:3: too long; break it");
     }
 }

@@ -1,13 +1,15 @@
-//! `cargo xtask gpu`: compiles the device code of `tollgate-cuda` with NVIDIA's compiler, whose Python
-//! packages it installs in `target/cuda`, and writes `engine/cuda/prebuilt`. The tests of the crate
-//! compare that folder with the source.
+//! `cargo xtask gpu`: compiles the device code of `tollgate-cuda` with NVIDIA's compiler, whose
+//! Python packages it installs in `target/cuda`, and writes `engine/cuda/prebuilt`. The tests of
+//! the crate compare that folder with the source.
 
-use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
 
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
+use xshell::{Shell, cmd};
+
+use crate::Result;
+use crate::workspace::{shell, target_folder};
 
 /// The compiler and the disassembler. Other versions make other code.
 const PACKAGES: [&str; 5] = [
@@ -17,7 +19,6 @@ const PACKAGES: [&str; 5] = [
     "nvidia-cuda-runtime==13.0.96",
     "nvidia-cuda-nvdisasm==13.2.86",
 ];
-const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 const DEVICE: &str = "engine/cuda/device";
 const PREBUILT: &str = "engine/cuda/prebuilt";
 /// The files that nvcc reads.
@@ -38,63 +39,56 @@ const CUBIN: &str = "sm_90";
 /// Level of compression, the best.
 const LEVEL: u8 = 10;
 
-/// Writes the folder. Exit code 0: done; 2: a tool is missing or failed.
-pub(crate) fn write() -> ExitCode {
-    match build(Path::new(ROOT)) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("xtask: {error}");
-            ExitCode::from(2)
-        }
-    }
-}
-
-fn build(root: &Path) -> Result<(), String> {
-    let tools = installed(&root.join("target/cuda"))?;
-    let work = root.join("target/cuda/kernels");
-    fs::create_dir_all(&work).map_err(|error| format!("{}: {error}", work.display()))?;
-    let source = root.join(DEVICE).join("kernels.cu");
+/// Writes the folder.
+pub(crate) fn write() -> Result<bool> {
+    let (sh, folder) = (shell()?, target_folder()?.join("cuda"));
+    let (tools, work) = (installed(&sh, &folder)?, sh.create_dir(folder.join("kernels"))?);
     let (ptx, cubin) = (work.join("kernels.ptx"), work.join("kernels.cubin"));
-    let nvcc = |what: &str, architecture: &str, output: &Path| {
-        let mut command = Command::new(tools.join("nvcc"));
-        command.args(["-std=c++17", "-O3", what, "-Xptxas", "-v", "-arch", architecture]);
-        command.arg(&source).arg("-o").arg(output);
-        run(&mut command)
+    let nvcc = |what: &str, architecture: &str, output: &Path| -> Result<String> {
+        let nvcc = tools.join("nvcc");
+        let nvcc = cmd!(sh, "{nvcc} -std=c++17 -O3 {what} -Xptxas -v -arch {architecture}");
+        let run = nvcc.arg(format!("{DEVICE}/kernels.cu")).arg("-o").arg(output).output()?;
+        Ok(String::from_utf8([run.stderr, run.stdout].concat())?)
     };
     nvcc("-ptx", PTX, &ptx)?;
-    let report = nvcc("-cubin", CUBIN, &cubin)?.1;
-    let (listing, _) = run(Command::new(tools.join("nvdisasm")).arg("-c").arg(&cubin))?;
+    let (report, disassembler) = (nvcc("-cubin", CUBIN, &cubin)?, tools.join("nvdisasm"));
+    let listing = cmd!(sh, "{disassembler} -c {cubin}").read()?;
     let mut artefacts = serde_json::Map::new();
     for (name, file) in [("kernels.ptx.z", ptx), ("kernels.sm_90.cubin.z", cubin)] {
-        let bytes = read(&file)?;
+        let bytes = sh.read_binary_file(file)?;
         let packed = miniz_oxide::deflate::compress_to_vec_zlib(&bytes, LEVEL);
         artefacts.insert(name.to_owned(), hash(&packed).into());
-        save(&root.join(PREBUILT).join(name), &packed)?;
+        sh.write_file(format!("{PREBUILT}/{name}"), packed)?;
+    }
+    let mut sources = serde_json::Map::new();
+    for name in SOURCES {
+        let file = sh.read_binary_file(format!("{DEVICE}/{name}"))?;
+        sources.insert(name.to_owned(), hash(&file).into());
     }
     let described = json!({
         "packages": PACKAGES,
-        "sources_sha256": source_hashes(root)?,
+        "sources_sha256": sources,
         "artefacts_sha256": artefacts,
         "kernels": kernels(&report, &listing),
     });
-    let text = serde_json::to_string_pretty(&described).expect("JSON of strings and numbers");
-    save(&root.join(PREBUILT).join("kernels.json"), (text + "\n").as_bytes())
+    sh.write_file(format!("{PREBUILT}/kernels.json"), format!("{described:#}\n"))?;
+    Ok(true)
 }
 
 /// Installs the packages, unless they are, and returns the folder of programs.
-fn installed(folder: &Path) -> Result<PathBuf, String> {
+fn installed(sh: &Shell, folder: &Path) -> Result<PathBuf> {
     let environment = folder.join("python");
-    if !environment.join("bin/pip").exists() {
+    let pip = environment.join("bin/pip");
+    if !pip.exists() {
         let advice = |error| format!("{error}; install python3-venv");
-        run(Command::new("python3").args(["-m", "venv"]).arg(&environment)).map_err(advice)?;
+        cmd!(sh, "python3 -m venv {environment}").run().map_err(advice)?;
     }
-    let pip = || Command::new(environment.join("bin/pip"));
-    run(pip().args(["install", "--quiet", "--disable-pip-version-check"]).args(PACKAGES))?;
-    let (shown, _) = run(pip().args(["show", "--files", "nvidia-cuda-nvcc"]))?;
+    cmd!(sh, "{pip} install --quiet --disable-pip-version-check").args(PACKAGES).run()?;
+    let shown = cmd!(sh, "{pip} show --files nvidia-cuda-nvcc").read()?;
     let location = shown.lines().find_map(|line| line.strip_prefix("Location: "));
     let programs = Path::new(location.unwrap_or_default()).join("nvidia/cu13/bin");
     let advice = || format!("{} has no nvcc; delete {}", programs.display(), folder.display());
-    programs.join("nvcc").exists().then_some(programs.clone()).ok_or_else(advice)
+    Ok(programs.join("nvcc").exists().then_some(programs.clone()).ok_or_else(advice)?)
 }
 
 /// Returns what the compiler and the listing of the machine code say about each kernel.
@@ -150,44 +144,9 @@ fn code_of<'a>(listing: &'a str, kernel: &str) -> Vec<Instruction<'a>> {
     lines.filter_map(instruction).collect()
 }
 
-/// Returns the hash of each source, by its name.
-fn source_hashes(root: &Path) -> Result<Value, String> {
-    let hashed =
-        |name: &str| Ok((name.to_owned(), hash(&read(&root.join(DEVICE).join(name))?).into()));
-    SOURCES
-        .into_iter()
-        .map(hashed)
-        .collect::<Result<serde_json::Map<_, _>, String>>()
-        .map(Value::from)
-}
-
 /// Returns the SHA-256 of a file.
 fn hash(file: &[u8]) -> String {
     Sha256::digest(file).iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// Runs a command; returns its output and its messages.
-fn run(command: &mut Command) -> Result<(String, String), String> {
-    let name = command.get_program().display().to_string();
-    let output = command.output().map_err(|error| format!("{name}: {error}"))?;
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let messages = text(&output.stderr) + &text(&output.stdout);
-    if output.status.success() {
-        Ok((text(&output.stdout), messages))
-    } else {
-        Err(format!("{name} failed ({}): {}", output.status, messages.trim()))
-    }
-}
-
-fn read(file: &Path) -> Result<Vec<u8>, String> {
-    fs::read(file).map_err(|error| format!("{}: {error}", file.display()))
-}
-
-fn save(file: &Path, bytes: &[u8]) -> Result<(), String> {
-    let folder = file.parent().unwrap_or(file);
-    fs::create_dir_all(folder)
-        .and_then(|()| fs::write(file, bytes))
-        .map_err(|error| format!("{}: {error}", file.display()))
 }
 
 #[cfg(test)]

@@ -1,12 +1,9 @@
 //! `cargo xtask header`: generates `engine/c/include/tollgate.h` from the functions of the crate
 //! `tollgate-c`. `tidy` compares the file with a freshly generated one.
 
-use std::fs;
-use std::path::Path;
-use std::process::ExitCode;
-
+use crate::Result;
 use crate::finding::Finding;
-use crate::workspace::Workspace;
+use crate::workspace::{Workspace, root, shell};
 
 const HEADER: &str = "engine/c/include/tollgate.h";
 const CONFIG: &str = "engine/c/cbindgen.toml";
@@ -23,18 +20,10 @@ const SOURCES: [&str; 10] = [
     "ticket",
     "event_loop",
 ];
-const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
-/// Writes the header. Exit code 0: done; 2: a source has an error, or a file cannot be written.
-pub(crate) fn write() -> ExitCode {
-    let written = make(Path::new(ROOT)).and_then(|text| {
-        fs::write(Path::new(ROOT).join(HEADER), text).map_err(|error| format!("{HEADER}: {error}"))
-    });
-    if let Err(error) = written {
-        eprintln!("xtask: {error}");
-        return ExitCode::from(2);
-    }
-    ExitCode::SUCCESS
+pub(crate) fn write() -> Result<bool> {
+    shell()?.write_file(HEADER, make()?)?;
+    Ok(true)
 }
 
 /// Returns a finding if the header is out of date.
@@ -42,9 +31,12 @@ pub(crate) fn check(workspace: &Workspace) -> Vec<Finding> {
     let Some(header) = workspace.file(HEADER) else {
         return vec![Finding::new(HEADER, 1, "the file is missing", "run: cargo xtask header")];
     };
-    let text = match make(Path::new(ROOT)) {
+    let text = match make() {
         Ok(text) => text,
-        Err(error) => return vec![Finding::new(CONFIG, 1, error, "correct it or its sources")],
+        Err(error) => {
+            let remedy = "correct it or its sources";
+            return vec![Finding::new(CONFIG, 1, error.to_string(), remedy)];
+        }
     };
     let mut lines = header.text.lines().zip(text.lines());
     let line = lines.position(|(is, should)| is != should).map_or(1, |at| at + 1);
@@ -53,25 +45,25 @@ pub(crate) fn check(workspace: &Workspace) -> Vec<Finding> {
     (header.text != text).then(finding).into_iter().collect()
 }
 
-fn make(root: &Path) -> Result<String, String> {
-    let config = cbindgen::Config::from_file(root.join(CONFIG))?;
-    let builder =
-        SOURCES.iter().fold(cbindgen::Builder::new().with_config(config), |builder, name| {
-            builder.with_src(root.join(format!("engine/c/src/{name}.rs")))
-        });
+fn make() -> Result<String> {
+    let config = cbindgen::Config::from_file(root().join(CONFIG))?;
+    let builder = cbindgen::Builder::new().with_config(config);
+    let add = |builder: cbindgen::Builder, name: &&str| {
+        builder.with_src(root().join(format!("engine/c/src/{name}.rs")))
+    };
     let mut text = Vec::new();
-    builder.generate().map_err(|error| error.to_string())?.write(&mut text);
-    String::from_utf8(text).map_err(|error| error.to_string())
+    SOURCES.iter().fold(builder, add).generate()?.write(&mut text);
+    Ok(String::from_utf8(text)?)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{HEADER, ROOT, check, make};
+    use super::{HEADER, check, make};
     use crate::workspace::{Workspace, fake};
 
     #[test]
     fn finds_a_header_that_is_out_of_date() {
-        let text = make(ROOT.as_ref()).expect("the sources are good");
+        let text = make().expect("the sources are good");
         assert_eq!(check(&fake::workspace(&[], &[(HEADER, &text)])), []);
         let touched = text.replacen("int tollgate_sign(", "void tollgate_sign(", 1);
         let [only] = &check(&fake::workspace(&[], &[(HEADER, &touched)]))[..] else {

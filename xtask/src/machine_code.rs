@@ -3,12 +3,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::process::Command;
 
-pub(crate) mod instruction;
+use xshell::{Shell, cmd};
 
+use crate::Result;
 use crate::workspace::target_folder;
 use instruction::Instruction;
+
+pub(crate) mod instruction;
 
 /// The functions that the audit follows, and the names of all functions.
 #[derive(Debug, Default)]
@@ -35,27 +37,18 @@ enum Slot {
     Library(String),
 }
 
-/// The binary that users run.
-const BINARY: &str = "release/tollgate";
+/// A binary that users run, and that has all kernels.
+const BINARY: &str = "release/tollgate-ladder";
 
 impl Program {
-    /// Reads the functions whose names begin with one of `prefixes` from a binary; without a binary, from
-    /// the release build.
-    pub(crate) fn read(binary: Option<&str>, prefixes: &[&str]) -> Result<Self, String> {
-        if let Some(binary) = binary {
-            return Self::read_from(Path::new(binary), prefixes);
-        }
-        let binary = target_folder()?.join(BINARY);
-        if !binary.is_file() {
-            let at = binary.display();
-            return Err(format!("{at} does not exist; run: cargo build --release -p tollgate-cli"));
-        }
-        Self::read_from(&binary, prefixes)
-    }
-
-    fn read_from(binary: &Path, prefixes: &[&str]) -> Result<Self, String> {
-        let code = objdump(binary, &["-d", "-C", "--no-show-raw-insn", "-M", "intel"])?;
-        let relocations = objdump(binary, &["-R"])?;
+    /// Reads the functions whose names begin with one of `prefixes` from a binary; without a
+    /// binary, from the release build.
+    pub(crate) fn read(binary: Option<&str>, prefixes: &[&str]) -> Result<Self> {
+        let binary =
+            binary.map_or(target_folder()?.join(BINARY), |binary| Path::new(binary).into());
+        let sh = Shell::new()?;
+        let code = cmd!(sh, "objdump -d -C --no-show-raw-insn -M intel {binary}").read()?;
+        let relocations = cmd!(sh, "objdump -R {binary}").read()?;
         Ok(Self::parse(&code, &relocations, prefixes))
     }
 
@@ -162,25 +155,12 @@ impl Function {
     }
 }
 
-/// Returns whether a function is a part of a function whose name begins with one of `prefixes`. A part is a
-/// closure of that function, or a library function instantiated for such a closure.
+/// Returns whether a function is a part of a function whose name begins with one of `prefixes`. A
+/// part is a closure of that function, or a library function instantiated for such a closure.
 fn is_part(name: &str, prefixes: &[&str]) -> bool {
     name.contains("::{closure#")
         && prefixes.iter().any(|prefix| name.contains(prefix))
         && (prefixes.iter().any(|prefix| name.starts_with(prefix)) || name.starts_with("<["))
-}
-
-fn objdump(binary: &Path, arguments: &[&str]) -> Result<String, String> {
-    let output = Command::new("objdump")
-        .args(arguments)
-        .arg(binary)
-        .output()
-        .map_err(|error| format!("objdump does not run ({error}); install binutils"))?;
-    if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        return Err(format!("objdump failed, fix the cause that it names: {}", said.trim()));
-    }
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 /// Reads a line such as `00000000004d7120 <name>:`.

@@ -1,35 +1,35 @@
 //! `cargo xtask test openssl`: OpenSSL's own tests, run without and with the provider.
 //!
-//! The sources of OpenSSL 3.5 come from Debian's archive, and are built in `target/openssl-suite`. Each
-//! recipe runs three times: alone; with the provider in all configurations that activate `default`; and
-//! with the provider in every library context that loads `default`. Both times the provider is
-//! preferred. The results of all tests must be those of OpenSSL alone, in any order, but for those of
-//! [`EXPLAINED`]. The output of each recipe is kept in a folder of the mode.
+//! The sources of OpenSSL 3.5 come from Debian's archive, and are built in `target/openssl-suite`.
+//! Each recipe runs three times: alone; with the provider in all configurations that activate
+//! `default`; and with the provider in every library context that loads `default`. Both times the
+//! provider is preferred. The results of all tests must be those of OpenSSL alone, in any order,
+//! but for those of [`EXPLAINED`]. The output of each recipe is kept in a folder of the mode.
 //!
 //! The programs that contain libcrypto export its functions, because the provider looks them up.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 use core::time::Duration;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Output};
+use std::path::Path;
+use std::process::Command;
 use std::sync::Mutex;
 use std::time::Instant;
 use std::{fs, thread};
 
-use crate::workspace::target_folder;
-use sources::read;
+use xshell::{Shell, cmd};
+
+use crate::Result;
+use crate::workspace::{shell, target_folder};
 
 mod outcome;
 mod sources;
 
-const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
-
 /// The variable that loads the provider into every library context: see [`sources`].
 const EVERYWHERE: &str = "TOLLGATE_EVERYWHERE";
 
-/// Tests whose results differ, and the reason: the recipe, the beginnings of their descriptions, and
-/// those of the tests that contain them.
+/// Tests whose results differ, and the reason: the recipe, the beginnings of their descriptions,
+/// and those of the tests that contain them.
 const EXPLAINED: &[(&str, &[&str], &str)] = &[
     (
         "test_certtypeext",
@@ -79,7 +79,8 @@ const EXPLAINED: &[(&str, &[&str], &str)] = &[
     ),
 ];
 
-/// How many differences of a recipe are printed. If a program ends early, all its tests are missing.
+/// How many differences of a recipe are printed. If a program ends early, all its tests are
+/// missing.
 const LINES_MAX: usize = 6;
 
 /// How a recipe runs.
@@ -90,39 +91,26 @@ enum Mode {
     Everywhere,
 }
 
-/// Runs the recipes of these names, or all. Exit code 0: no unexplained difference; 1: differences; 2: a
-/// tool is missing or failed.
-pub(crate) fn run(names: &[&str]) -> ExitCode {
-    match differences(names) {
-        Ok(lines) if lines.is_empty() => ExitCode::SUCCESS,
-        Ok(lines) => {
-            lines.iter().for_each(|line| println!("{line}"));
-            ExitCode::FAILURE
-        }
-        Err(error) => {
-            eprintln!("xtask: {error}");
-            ExitCode::from(2)
-        }
-    }
-}
-
-fn differences(names: &[&str]) -> Result<Vec<String>, String> {
-    let folder = target_folder()?.join("openssl-suite");
-    let Some(source) = sources::built(&folder)? else {
-        return Ok(Vec::new());
+/// Runs the recipes of these names, or all. Returns whether there is no unexplained difference.
+pub(crate) fn run(names: &[&str]) -> Result<bool> {
+    let (sh, folder) = (shell()?, target_folder()?.join("openssl-suite"));
+    let Some(source) = sources::built(&sh, &folder)? else {
+        return Ok(true);
     };
-    let module = module(&source)?;
-    let recipes = recipes(&source, names)?;
-    println!("{} recipes of {}", recipes.len(), version(&source)?);
+    cmd!(sh, "cargo build --quiet --release --package tollgate-provider").run()?;
+    let module = source.join("providers/tollgate.so");
+    sh.copy_file(target_folder()?.join("release/libtollgate_provider.so"), &module)?;
+    let recipes = recipes(&sh, &source, names)?;
+    println!("{} recipes of {}", recipes.len(), version(&sh, &source)?);
 
     let alone = run_all(&source, &folder, &recipes, Mode::Alone)?;
-    let configurations = sources::configurations(&source)?;
+    let configurations = sources::configurations(&sh, &source)?;
     for (path, text) in &configurations {
-        sources::write(path, &sources::with_provider(text, &module))?;
+        sh.write_file(path, sources::with_provider(text, &module))?;
     }
     let configured = run_all(&source, &folder, &recipes, Mode::Configured);
     for (path, text) in &configurations {
-        sources::write(path, text)?;
+        sh.write_file(path, text)?;
     }
     let everywhere = run_all(&source, &folder, &recipes, Mode::Everywhere)?;
 
@@ -142,54 +130,43 @@ fn differences(names: &[&str]) -> Result<Vec<String>, String> {
         let tests: usize = results.values().map(outcome::count).sum();
         println!("{mode:?}: {tests} tests compared");
     }
-    Ok(lines)
-}
-
-/// Builds the provider, and puts it into the folder of modules of the tests.
-fn module(source: &Path) -> Result<PathBuf, String> {
-    let package = ["build", "--quiet", "--release", "--package", "tollgate-provider"];
-    output(Command::new("cargo").args(package).current_dir(ROOT))?;
-    let built = target_folder()?.join("release/libtollgate_provider.so");
-    let module = source.join("providers/tollgate.so");
-    fs::copy(&built, &module).map_err(|why| format!("{}: {why}", built.display()))?;
-    Ok(module)
+    lines.iter().for_each(|line| println!("{line}"));
+    Ok(lines.is_empty())
 }
 
 /// Returns the names of the recipes: all, or the given ones.
-fn recipes(source: &Path, names: &[&str]) -> Result<Vec<String>, String> {
-    let mut command = Command::new("perl");
-    command.args(["test/run_tests.pl", "list"]).current_dir(source);
-    let list = output(command.env("SRCTOP", ".").env("BLDTOP", "."))?.stdout;
-    let list = String::from_utf8_lossy(&list);
-    let all: Vec<_> = list.lines().map(str::to_owned).collect();
+fn recipes(sh: &Shell, source: &Path, names: &[&str]) -> Result<Vec<String>> {
+    let _here = sh.push_dir(source);
+    let list = cmd!(sh, "perl test/run_tests.pl list").env("SRCTOP", ".").env("BLDTOP", ".");
+    let all: Vec<_> = list.read()?.lines().map(str::to_owned).collect();
     if let Some(name) = names.iter().find(|name| !all.iter().any(|known| known == **name)) {
-        return Err(format!("{name} is no recipe: see {}/test/recipes", source.display()));
+        return Err(format!("{name} is no recipe: see {}/test/recipes", source.display()).into());
     }
     Ok(all.into_iter().filter(|name| names.is_empty() || names.contains(&name.as_str())).collect())
 }
 
-fn version(source: &Path) -> Result<String, String> {
-    let text = read(&source.join("VERSION.dat"))?;
+fn version(sh: &Shell, source: &Path) -> Result<String> {
+    let text = sh.read_file(source.join("VERSION.dat"))?;
     let value = |key| text.lines().find_map(|line| line.strip_prefix(key)).unwrap_or("?");
     Ok(format!("OpenSSL {}.{}.{}", value("MAJOR="), value("MINOR="), value("PATCH=")))
 }
 
-/// Runs recipes, two at a time, and returns the results of their tests. The output of each is kept in
-/// a folder of the mode.
+/// Runs recipes, two at a time, and returns the results of their tests. The output of each is kept
+/// in a folder of the mode.
 fn run_all(
     source: &Path,
     folder: &Path,
     recipes: &[String],
     mode: Mode,
-) -> Result<BTreeMap<String, outcome::Results>, String> {
+) -> Result<BTreeMap<String, outcome::Results>> {
     let kept = folder.join(format!("{mode:?}").to_lowercase());
-    fs::create_dir_all(&kept).map_err(|why| format!("{}: {why}", kept.display()))?;
+    fs::create_dir_all(&kept)?;
     let (next, results) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
     let (start, said) = (Instant::now(), Mutex::new(Instant::now()));
-    let work = || -> Result<(), String> {
+    let work = || -> core::result::Result<(), String> {
         while let Some(recipe) = recipes.get(next.fetch_add(1, Ordering::Relaxed)) {
             let output = recipe_output(source, recipe, mode)?;
-            sources::write(&kept.join(recipe), &output)?;
+            fs::write(kept.join(recipe), &output).map_err(|why| format!("{recipe}: {why}"))?;
             let mut results = results.lock().map_err(|_| "a worker panicked")?;
             results.insert(recipe.clone(), outcome::parse(&output));
             let mut said = said.lock().map_err(|_| "a worker panicked")?;
@@ -208,10 +185,10 @@ fn run_all(
             worker.join().unwrap_or_else(|_| Err("a worker panicked".to_owned()))
         })
     })?;
-    results.into_inner().map_err(|_| "a worker panicked".to_owned())
+    Ok(results.into_inner().map_err(|_| "a worker panicked")?)
 }
 
-fn recipe_output(source: &Path, recipe: &str, mode: Mode) -> Result<String, String> {
+fn recipe_output(source: &Path, recipe: &str, mode: Mode) -> core::result::Result<String, String> {
     let mut command = Command::new("perl");
     command.args(["test/run_tests.pl", recipe]).current_dir(source);
     let variables = [("SRCTOP", "."), ("BLDTOP", "."), ("PERL", "perl"), ("EXE_EXT", "")];
@@ -221,16 +198,4 @@ fn recipe_output(source: &Path, recipe: &str, mode: Mode) -> Result<String, Stri
     }
     let output = command.output().map_err(|why| format!("perl: {why}"))?;
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
-}
-
-/// Runs a command to its end, and returns its output if it succeeds.
-fn output(command: &mut Command) -> Result<Output, String> {
-    let name = command.get_program().to_string_lossy().into_owned();
-    let output = command.output().map_err(|why| format!("{name}: {why}"))?;
-    if output.status.success() {
-        return Ok(output);
-    }
-    let said = String::from_utf8_lossy(&output.stderr);
-    let from = said.len().saturating_sub(2000);
-    Err(format!("{command:?} failed: {}", said.get(from..).unwrap_or(&said)))
 }

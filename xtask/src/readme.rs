@@ -1,19 +1,11 @@
-//! `cargo xtask readme`: generates the figures, the example and the picture of README.md, and the
-//! README.md of each crate of the engine.
-//!
-//! Figures and picture come from records, the example from the documentation of `tollgate-rsa`, and a
-//! crate's page from its documentation. `--check` and `tidy` compare the files with freshly
-//! generated ones.
-
-use std::fs;
-use std::path::Path;
-use std::process::ExitCode;
+//! `cargo xtask readme`: generates the figures and the picture of README.md from records, and its
+//! example from the page of `tollgate-rsa`. `--check` and `tidy` compare the files.
 
 use tollgate_record::{Record, jsonl};
 use tollgate_report::{chart, markdown};
 
 use crate::finding::Finding;
-use crate::workspace::{File, Workspace};
+use crate::workspace::{File, Workspace, shell};
 
 const PAGE: &str = "README.md";
 const PICTURE: &str = "docs/speed.svg";
@@ -21,40 +13,16 @@ const PICTURE: &str = "docs/speed.svg";
 const RECORDS: &str = "records/speed.jsonl";
 /// The records of the second table, from an Intel processor.
 const INTEL: &str = "records/speed-intel.jsonl";
-/// The source of the example: the first example in the documentation of this crate, without the
-/// lines that rustdoc hides.
-const CRATE: &str = "engine/rsa/src/lib.rs";
-/// The end of each crate's page.
-const LICENSE: &str = "\n## License\n\nMIT or Apache-2.0, at your option.\n";
-const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+/// The source of the example: the first one of this page, without the lines that rustdoc hides.
+const EXAMPLE: &str = "engine/rsa/README.md";
 
-/// A generated file.
-struct Generated {
-    path: String,
-    text: String,
-}
-
-/// Writes the generated files. Exit code 0: done; 1: a source has an error; 2: a file cannot be
-/// read or written.
-pub(crate) fn write() -> ExitCode {
-    let made = match Workspace::read().map(|workspace| make(&workspace)) {
-        Ok(Ok(made)) => made,
-        Ok(Err(finding)) => {
-            println!("{finding}");
-            return ExitCode::FAILURE;
-        }
-        Err(error) => {
-            eprintln!("xtask: {error}");
-            return ExitCode::from(2);
-        }
-    };
-    for Generated { path, text } in made {
-        if let Err(error) = fs::write(Path::new(ROOT).join(&path), text) {
-            eprintln!("xtask: {path}: {error}");
-            return ExitCode::from(2);
-        }
+/// Writes the generated files.
+pub(crate) fn write() -> crate::Result<bool> {
+    let sh = shell()?;
+    for (path, text) in make(&Workspace::read()?).map_err(|finding| finding.to_string())? {
+        sh.write_file(path, text)?;
     }
-    ExitCode::SUCCESS
+    Ok(true)
 }
 
 /// Returns a finding for each generated file that is out of date.
@@ -63,104 +31,35 @@ pub(crate) fn check(workspace: &Workspace) -> Vec<Finding> {
         Ok(made) => made,
         Err(finding) => return vec![finding],
     };
-    let differs = |made: Generated| {
-        let there = workspace.file(&made.path).map_or("", |file| &file.text);
-        let mut lines = there.lines().zip(made.text.lines());
+    let differs = |(path, text): (&str, String)| {
+        let there = workspace.file(path).map_or("", |file| &file.text);
+        let mut lines = there.lines().zip(text.lines());
         let line = lines.position(|(is, should)| is != should).map_or(1, |at| at + 1);
-        let what = format!("out of date with {RECORDS}, {INTEL} or the documentation of a crate");
-        (there != made.text)
-            .then(|| Finding::new(&made.path, line, what, "run: cargo xtask readme"))
+        let what = format!("out of date with {RECORDS}, {INTEL} or {EXAMPLE}");
+        (there != text).then(|| Finding::new(path, line, what, "run: cargo xtask readme"))
     };
     made.into_iter().filter_map(differs).collect()
 }
 
-fn make(workspace: &Workspace) -> Result<Vec<Generated>, Finding> {
-    let of = |path| records(file(workspace, path, "make it as records/README.md says")?);
-    let (records, intel) = (of(RECORDS)?, of(INTEL)?);
-    let page = file(workspace, PAGE, "write it")?;
-    let example = example(file(workspace, CRATE, "correct the path in xtask/src/readme.rs")?)?;
-    let text = between(&page.text, "example", &example)?;
+fn make(workspace: &Workspace) -> Result<[(&'static str, String); 2], Finding> {
+    let [page, example, records, intel] = [PAGE, EXAMPLE, RECORDS, INTEL].map(|path| {
+        let missing = || Finding::new(path, 1, "the file is missing", "see records/README.md");
+        workspace.file(path).ok_or_else(missing)
+    });
+    let (records, intel) = (read(records?)?, read(intel?)?);
+    let block = example?.text.split("```rust\n").nth(1).and_then(|rest| rest.split("```").next());
+    let block = block.ok_or_else(|| Finding::new(EXAMPLE, 1, "no example", "write one"))?;
+    let shown: Vec<&str> = block.lines().filter(|line| !line.starts_with("# ")).collect();
+    let text = between(&page?.text, "example", &format!("```rust\n{}\n```\n", shown.join("\n")))?;
     let figures = markdown::speed(&records) + "\n" + &markdown::speed(&intel);
-    let text = between(&text, "figures", &figures)?;
-    let picture = chart::speed(&records);
-    let main = [(PAGE, text), (PICTURE, picture)];
-    let main = main.map(|(path, text)| Generated { path: path.to_owned(), text });
-    Ok(main.into_iter().chain(workspace.rust_files().filter_map(crate_page)).collect())
+    Ok([(PAGE, between(&text, "figures", &figures)?), (PICTURE, chart::speed(&records))])
 }
 
-/// Returns the page of a crate of the engine from its `lib.rs`: the crate's documentation without
-/// hidden lines and without links to items, which only rustdoc resolves.
-fn crate_page(file: &File) -> Option<Generated> {
-    let name = file.path.strip_prefix("engine/")?.strip_suffix("/src/lib.rs")?;
-    let mut page = format!(
-        "<!-- Generated by `cargo xtask readme` from src/lib.rs; edit that. -->\n\n# tollgate-{name}\n\n"
-    );
-    let mut in_code = false;
-    for line in docs(file) {
-        in_code ^= line.starts_with("```");
-        if in_code && (line == "#" || line.starts_with("# ")) {
-            continue;
-        }
-        page += match line {
-            "```" if in_code => "```rust",
-            "```no_run" => "```rust,no_run",
-            line => line,
-        };
-        page += "\n";
-    }
-    Some(Generated {
-        path: format!("engine/{name}/README.md"),
-        text: without_links(&page) + LICENSE,
-    })
-}
-
-/// Removes the brackets and the targets of links whose text is code, and keeps other links.
-fn without_links(text: &str) -> String {
-    let mut parts = text.split("[`");
-    let mut result = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        result.push('`');
-        match part.split_once("`]") {
-            Some((item, rest)) => {
-                let target = rest.strip_prefix('(').and_then(|rest| rest.split_once(')'));
-                let rest = target.map_or(rest, |(_, rest)| rest);
-                result += &format!("{item}`{rest}");
-            }
-            None => result += part,
-        }
-    }
-    result
-}
-
-/// Returns the lines of a crate's documentation.
-fn docs(file: &File) -> impl Iterator<Item = &str> {
-    let docs = file.text.lines().filter_map(|line| line.strip_prefix("//!"));
-    docs.map(|line| line.strip_prefix(' ').unwrap_or(line))
-}
-
-fn file<'a>(workspace: &'a Workspace, path: &str, remedy: &str) -> Result<&'a File, Finding> {
-    workspace.file(path).ok_or_else(|| Finding::new(path, 1, "the file is missing", remedy))
-}
-
-fn records(file: &File) -> Result<Vec<Record>, Finding> {
+fn read(file: &File) -> Result<Vec<Record>, Finding> {
     jsonl::read_all(file.text.as_bytes()).map_err(|error| {
         let line = usize::try_from(error.line).unwrap_or(1);
         Finding::new(&file.path, line, error.to_string(), "make it as records/README.md says")
     })
-}
-
-/// Returns the first example of a crate's documentation as a fenced block, without hidden lines.
-fn example(file: &File) -> Result<String, Finding> {
-    let lines: Vec<&str> = docs(file)
-        .skip_while(|line| !line.starts_with("```"))
-        .skip(1)
-        .take_while(|line| !line.starts_with("```"))
-        .filter(|line| *line != "#" && !line.starts_with("# "))
-        .collect();
-    if lines.is_empty() {
-        return Err(Finding::new(&file.path, 1, "no example", "put one into the crate's docs"));
-    }
-    Ok(format!("```rust\n{}\n```\n", lines.join("\n")))
 }
 
 /// Returns `page` with `part` between the markers of this name, and an empty line before and after
@@ -178,8 +77,7 @@ fn between(page: &str, name: &str, part: &str) -> Result<String, Finding> {
 
 #[cfg(test)]
 mod tests {
-
-    use super::{CRATE, INTEL, PAGE, PICTURE, RECORDS, check, make};
+    use super::{EXAMPLE, INTEL, PAGE, PICTURE, RECORDS, check, make};
     use crate::workspace::{Workspace, fake};
 
     const RECORD: &str = concat!(
@@ -191,55 +89,41 @@ mod tests {
         r#""taken_at":"2026-11-20T20:00:49Z"}"#,
         "\n",
     );
-    const DOCS: &str =
-        "//! A crate of [`Things`].\n//!\n//! ```\n//! # hidden();\n//! shown();\n//! ```\n";
     const EMPTY: &str = "Top.\n<!-- example: begin -->\n<!-- example: end -->\nMiddle.\n\
         <!-- figures: begin -->\nold\n<!-- figures: end -->\nBottom.\n";
 
     fn workspace(page: &str, picture: &str, records: &str) -> Workspace {
-        let (intel, lib) = ((INTEL, RECORD), (CRATE, DOCS));
-        let readme = super::crate_page(&fake::workspace(&[], &[lib]).files[0]).unwrap();
-        let readme = (&*readme.path, &*readme.text);
-        let main = [(PAGE, page), (PICTURE, picture), (RECORDS, records)];
-        fake::workspace(&[], &[&main[..], &[intel, lib, readme]].concat())
+        let example = "A crate.\n\n```rust\n# hidden();\nshown();\n```\n";
+        let sources = [(RECORDS, records), (INTEL, RECORD), (EXAMPLE, example)];
+        fake::workspace(&[], &[&[(PAGE, page), (PICTURE, picture)], &sources[..]].concat())
     }
 
     #[test]
-    fn accepts_generated_files_and_finds_edited_ones() {
-        let made = make(&workspace(EMPTY, "", RECORD)).map_err(|f| f.to_string()).unwrap();
-        let [page, picture, of_crate] = &made[..] else { panic!("three files") };
-        let expected = "# tollgate-rsa\n\nA crate of `Things`.\n\n```rust\nshown();\n```\n";
-        assert!(of_crate.text.contains(expected), "{}", of_crate.text);
+    fn generated_files_are_accepted_and_edited_ones_found() {
+        let made = make(&workspace(EMPTY, "", RECORD)).map_err(|finding| finding.to_string());
+        let [(_, page), (_, picture)] = made.unwrap();
         for part in ["Top.\n", "```rust\nshown();\n```", "Middle.", "RSA-2048 | 4.44k", "Bottom.\n"]
         {
-            assert!(page.text.contains(part), "{part:?} in\n{}", page.text);
+            assert!(page.contains(part), "{part:?} in\n{page}");
         }
-        assert!(!page.text.contains("hidden") && !page.text.contains("old"), "{}", page.text);
-        assert!(picture.text.contains("OpenSSL 3.0.19"), "{}", picture.text);
-        assert_eq!(check(&workspace(&page.text, &picture.text, RECORD)), []);
+        assert!(!page.contains("hidden") && !page.contains("old"), "{page}");
+        assert!(picture.contains("OpenSSL 3.0.19"), "{picture}");
+        assert_eq!(check(&workspace(&page, &picture, RECORD)), []);
 
-        let places = |workspace: &Workspace| -> Vec<(String, usize)> {
-            check(workspace).into_iter().map(|finding| (finding.file, finding.line)).collect()
+        let line = 1 + page.lines().position(|line| line.contains("4.44k")).unwrap();
+        let [only] = &check(&workspace(&page.replace("4.44k", "9.99k"), &picture, RECORD))[..]
+        else {
+            panic!("one finding")
         };
-        let line = 1 + page.text.lines().position(|line| line.contains("4.44k")).unwrap();
-        let touched = page.text.replacen("4.44k", "9.99k", 1);
-        let touched = workspace(&touched, &picture.text, RECORD);
-        assert_eq!(places(&touched), [(PAGE.to_owned(), line)]);
+        assert_eq!((&*only.file, only.line), (PAGE, line));
         // With other records, both the picture and the page are out of date.
-        let newer = workspace(&page.text, &picture.text, &RECORD.replace("4440.0", "4450.0"));
-        assert_eq!(places(&newer).len(), 2);
-    }
-
-    #[test]
-    fn an_error_in_a_source_is_one_finding() {
+        let newer = workspace(&page, &picture, &RECORD.replace("4440.0", "4450.0"));
+        assert_eq!(check(&newer).len(), 2);
         let unfinished = format!("{RECORD}{{\n");
         for (workspace, start) in [
             (Workspace::default(), "records/speed.jsonl:1: the file is missing"),
             (workspace(EMPTY, "", &unfinished), "records/speed.jsonl:2: "),
-            (
-                workspace("<!-- example: begin -->\n", "", RECORD),
-                "README.md:1: no line <!-- example: end -->",
-            ),
+            (workspace("", "", RECORD), "README.md:1: no line <!-- example: begin -->"),
         ] {
             let [only] = &check(&workspace)[..] else { panic!("one finding") };
             assert!(only.to_string().starts_with(start), "{only}");

@@ -1,123 +1,85 @@
-//! `cargo xtask sbom FOLDER`: lists the crates that each Debian package is made from.
+//! The crates that each Debian package is made from, in the section `.dep-v0` of its binary. `cargo
+//! audit bin` reads it, and tools that make SBOMs do.
 //!
-//! Each list is written in two formats: `NAME.cdx.json` is an SBOM (`CycloneDX`), and `NAME.dep-v0`
-//! is the section of a binary that `cargo auditable` would write, so `cargo audit bin` reads it.
-//! `cargo auditable` itself cannot be used: it adds its section when cargo links, but the Makefile
-//! links `libtollgate.so.1`.
+//! `cargo auditable` writes the same section, but cannot be used: it adds it when cargo links, and
+//! the Makefile links `libtollgate.so.1`.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::Path;
-use std::process::{Command, ExitCode};
 
 use serde_json::{Value, json};
+use xshell::{Shell, cmd};
+
+use crate::Result;
 
 /// The Debian packages, and the crates that they are built from.
-const PACKAGES: [(&str, &str); 3] = [
+pub(crate) const PACKAGES: [(&str, &str); 4] = [
     ("libtollgate1", "tollgate-c"),
-    ("tollgate", "tollgate-cli"),
+    ("tollgate", "tollgate"),
+    ("tollgate-ladder", "tollgate-cli"),
     ("tollgate-provider", "tollgate-provider"),
 ];
-
-const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
 /// Name and version.
 type Id = (String, String);
 
-/// What `cargo tree` says about one crate.
-#[derive(Clone, Debug, Default, PartialEq)]
-struct Part {
-    licence: String,
-    is_local: bool,
-    dependencies: BTreeSet<Id>,
-}
+/// What `cargo tree` says about a crate: whether it is of this project, and what it depends on.
+type Part = (bool, BTreeSet<Id>);
 
 type Tree = BTreeMap<Id, Part>;
 
-/// Writes both formats for each package. Exit code 0: done; 2: cargo failed, or a file cannot be
-/// written.
-pub(crate) fn write(folder: &str) -> ExitCode {
-    match try_write(Path::new(folder)) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("xtask: {error}");
-            ExitCode::from(2)
-        }
-    }
-}
-
-fn try_write(folder: &Path) -> Result<(), String> {
-    let all = parse(&cargo_tree("normal,build")?)?;
+/// Writes the section of each package, `NAME.dep-v0`, and a page of the crates with their licences,
+/// `NAME.txt`, to a folder.
+pub(crate) fn write(sh: &Shell, folder: &Path) -> Result<()> {
+    let all = parse(&cargo_tree(sh, "normal,build")?)?;
     // Code that runs only while the program is built: build scripts and procedural macros.
-    let run_time = parse(&cargo_tree("normal,no-proc-macro")?)?;
-    let checksums = checksums()?;
-    let compiler = said(Command::new("rustc").arg("--version"))?;
-    let compiler = compiler.split(' ').nth(1).unwrap_or_default().to_owned();
+    let run_time = parse(&cargo_tree(sh, "normal,no-proc-macro")?)?;
     for (package, krate) in PACKAGES {
         let root = all.keys().find(|(name, _)| name == krate);
         let root = root.ok_or_else(|| format!("cargo tree does not list {krate}"))?;
-        let list = Inventory { all: &all, compiler: &compiler, built: closure(&all, root), root };
-        let run_time = closure(&run_time, root);
-        let sbom = list.cyclone_dx(package, &run_time, &checksums);
-        save(&folder.join(format!("{package}.cdx.json")), format!("{sbom:#}\n").as_bytes())?;
-        let section = list.audit_data(&run_time).to_string();
+        let section = section(&all, root, &closure(&run_time, root)).to_string();
         let section = miniz_oxide::deflate::compress_to_vec_zlib(section.as_bytes(), 9);
-        save(&folder.join(format!("{package}.dep-v0")), &section)?;
+        sh.write_file(folder.join(format!("{package}.dep-v0")), section)?;
+        let list = cmd!(sh, "cargo tree --locked --prefix=none --edges=normal,build -p {krate}");
+        let list = list.arg("--format={l}: {p}").read()?;
+        // Behind a parenthesis are folders and marks.
+        let lines: BTreeSet<&str> =
+            list.lines().filter_map(|line| line.split(" (").next()).collect();
+        let page = lines.into_iter().filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n");
+        sh.write_file(folder.join(format!("{package}.txt")), page + "\n")?;
     }
     Ok(())
 }
 
-fn save(path: &Path, bytes: &[u8]) -> Result<(), String> {
-    fs::write(path, bytes).map_err(|error| format!("{}: {error}", path.display()))
-}
-
 /// Returns the trees of all packages; the features are those of a build of these packages together.
-fn cargo_tree(edges: &str) -> Result<String, String> {
-    let mut command = Command::new("cargo");
-    command.args(["tree", "--locked", "--charset=ascii", "--prefix=depth", "--format=|{p}|{l}"]);
-    command.args(["--edges", edges]).current_dir(ROOT);
-    said(command.args(PACKAGES.map(|(_, krate)| format!("--package={krate}"))))
+fn cargo_tree(sh: &Shell, edges: &str) -> Result<String> {
+    let crates = PACKAGES.map(|(_, krate)| format!("--package={krate}"));
+    let tree = cmd!(sh, "cargo tree --locked --charset=ascii --prefix=depth");
+    Ok(tree.args(["--format=|{p}", "--edges", edges]).args(crates).read()?)
 }
 
-/// Returns the standard output of a command, which must succeed.
-fn said(command: &mut Command) -> Result<String, String> {
-    let name = command.get_program().to_string_lossy().into_owned();
-    let output = command.output().map_err(|error| format!("{name}: {error}"))?;
-    if !output.status.success() {
-        return Err(format!("{name}: {}", String::from_utf8_lossy(&output.stderr).trim()));
-    }
-    String::from_utf8(output.stdout).map_err(|error| format!("{name}: {error}"))
-}
-
-/// Parses lines such as `2|der v0.8.0|MIT OR Apache-2.0`: the depth, the crate and its licence.
-/// A crate that was listed before ends with `(*)`, and its dependencies are not listed again.
-fn parse(text: &str) -> Result<Tree, String> {
+/// Parses lines such as `2|der v0.8.0`: the depth and the crate. A crate that was listed before
+/// ends with `(*)`, and its dependencies are not listed again.
+fn parse(text: &str) -> Result<Tree> {
     let mut tree = Tree::new();
     let mut above: Vec<Id> = Vec::new();
     for line in text.lines().filter(|line| !line.is_empty()) {
         let unknown = || format!("cargo tree has the unknown line: {line}");
-        let mut fields = line.splitn(3, '|');
-        let (Some(depth), Some(krate), Some(licence)) =
-            (fields.next(), fields.next(), fields.next())
-        else {
-            return Err(unknown());
-        };
+        let (depth, krate) = line.split_once('|').ok_or_else(unknown)?;
         let depth: usize = depth.parse().map_err(|_| unknown())?;
         let (name, rest) = krate.split_once(" v").ok_or_else(unknown)?;
         let (version, mark) = rest.split_once(' ').unwrap_or((rest, ""));
         let id = (name.to_owned(), version.to_owned());
         if depth > above.len() {
-            return Err(unknown());
+            return Err(unknown().into());
         }
         above.truncate(depth);
         // A crate with a build script depends on itself.
         let parent = above.last().filter(|parent| **parent != id);
-        if let Some(parent) = parent.and_then(|parent| tree.get_mut(parent)) {
-            parent.dependencies.insert(id.clone());
+        if let Some((_, dependencies)) = parent.and_then(|parent| tree.get_mut(parent)) {
+            dependencies.insert(id.clone());
         }
-        let part = tree.entry(id.clone()).or_default();
-        part.licence = licence.trim_end_matches(" (*)").replace('/', " OR ");
-        part.is_local |= mark.contains("(/");
+        tree.entry(id.clone()).or_default().0 |= mark.contains("(/");
         above.push(id);
     }
     Ok(tree)
@@ -127,131 +89,42 @@ fn parse(text: &str) -> Result<Tree, String> {
 fn closure(tree: &Tree, root: &Id) -> BTreeSet<Id> {
     let mut found = BTreeSet::from([root.clone()]);
     let mut open = vec![root];
-    while let Some(next) = open.pop().and_then(|id| tree.get(id)) {
-        for dependency in &next.dependencies {
-            if found.insert(dependency.clone()) {
-                open.push(dependency);
-            }
-        }
+    while let Some((_, dependencies)) = open.pop().and_then(|id| tree.get(id)) {
+        open.extend(dependencies.iter().filter(|id| found.insert((*id).clone())));
     }
     found
 }
 
-/// Returns the SHA-256 of each crate's archive, from the lock file.
-fn checksums() -> Result<BTreeMap<Id, String>, String> {
-    let path = Path::new(ROOT).join("Cargo.lock");
-    let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-    let lock: toml::Table = text.parse().map_err(|error| format!("Cargo.lock: {error}"))?;
-    let packages = lock.get("package").and_then(toml::Value::as_array).into_iter().flatten();
-    let field = |package: &toml::Value, name: &str| Some(package.get(name)?.as_str()?.to_owned());
-    let row = |package| {
-        let id = (field(package, "name")?, field(package, "version")?);
-        Some((id, field(package, "checksum")?))
+/// Returns the crates as a list, in which dependencies are positions.
+fn section(all: &Tree, root: &Id, run_time: &BTreeSet<Id>) -> Value {
+    let built = closure(all, root);
+    let parts = || all.iter().filter(|(id, _)| built.contains(id));
+    let places: BTreeMap<&Id, usize> = parts().enumerate().map(|(at, (id, _))| (id, at)).collect();
+    let row = |(id, (is_local, dependencies)): (&Id, &Part)| {
+        let source = if *is_local { "local" } else { "crates.io" };
+        let mut row = json!({ "name": id.0, "version": id.1, "source": source });
+        if !run_time.contains(id) {
+            row["kind"] = json!("build");
+        }
+        if !dependencies.is_empty() {
+            row["dependencies"] =
+                dependencies.iter().filter_map(|id| places.get(id)).copied().collect();
+        }
+        if id == root {
+            row["root"] = json!(true);
+        }
+        row
     };
-    Ok(packages.filter_map(row).collect())
-}
-
-/// The crates of one package.
-struct Inventory<'a> {
-    all: &'a Tree,
-    compiler: &'a str,
-    built: BTreeSet<Id>,
-    root: &'a Id,
-}
-
-impl Inventory<'_> {
-    fn parts(&self) -> impl Iterator<Item = (&Id, &Part)> {
-        self.all.iter().filter(|(id, _)| self.built.contains(id))
-    }
-
-    /// It has neither a time nor a random number, so that two builds have the same file.
-    fn cyclone_dx(
-        &self,
-        package: &str,
-        run_time: &BTreeSet<Id>,
-        checksums: &BTreeMap<Id, String>,
-    ) -> Value {
-        let component = |(id, part): (&Id, &Part)| {
-            let (name, version) = id;
-            let mut component = json!({
-                "type": "library",
-                "bom-ref": purl(id),
-                "name": name,
-                "version": version,
-                "purl": purl(id),
-                "scope": if run_time.contains(id) { "required" } else { "excluded" },
-            });
-            if !part.licence.is_empty() {
-                component["licenses"] = json!([{ "expression": part.licence }]);
-            }
-            if let Some(checksum) = checksums.get(id) {
-                component["hashes"] = json!([{ "alg": "SHA-256", "content": checksum }]);
-            }
-            component
-        };
-        let others = || self.parts().filter(|(id, _)| *id != self.root);
-        let dependencies = self.parts().map(|(id, part)| {
-            let depends_on: Vec<_> = part.dependencies.iter().map(purl).collect();
-            json!({ "ref": purl(id), "dependsOn": depends_on })
-        });
-        json!({
-            "bomFormat": "CycloneDX",
-            "specVersion": "1.5",
-            "version": 1,
-            "metadata": {
-                "component": {
-                    "type": "application",
-                    "bom-ref": purl(self.root),
-                    "name": package,
-                    "version": self.root.1,
-                    "licenses": [{ "expression": self.all[self.root].licence }],
-                },
-                "tools": { "components": [
-                    { "type": "application", "name": "rustc", "version": self.compiler },
-                ]},
-            },
-            "components": others().map(component).collect::<Vec<_>>(),
-            "dependencies": dependencies.collect::<Vec<_>>(),
-        })
-    }
-
-    /// The format of `cargo auditable`: dependencies are positions in the list.
-    fn audit_data(&self, run_time: &BTreeSet<Id>) -> Value {
-        let places: BTreeMap<&Id, usize> =
-            self.parts().enumerate().map(|(at, (id, _))| (id, at)).collect();
-        let row = |(id, part): (&Id, &Part)| {
-            let mut row = json!({
-                "name": id.0,
-                "version": id.1,
-                "source": if part.is_local { "local" } else { "crates.io" },
-            });
-            if !run_time.contains(id) {
-                row["kind"] = json!("build");
-            }
-            if !part.dependencies.is_empty() {
-                row["dependencies"] =
-                    part.dependencies.iter().filter_map(|id| places.get(id)).copied().collect();
-            }
-            if id == self.root {
-                row["root"] = json!(true);
-            }
-            row
-        };
-        json!({ "packages": self.parts().map(row).collect::<Vec<_>>() })
-    }
-}
-
-fn purl((name, version): &Id) -> String {
-    format!("pkg:cargo/{name}@{version}")
+    json!({ "packages": parts().map(row).collect::<Vec<_>>() })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{closure, parse};
+    use super::{closure, parse, write};
+    use crate::workspace::shell;
 
-    const TREE: &str = "0|a v0.1.0 (/a)|MIT\n1|b v1.0.0|MIT/Apache-2.0\n2|c v2.0.0|MIT\n\
-        1|b v1.0.0|MIT/Apache-2.0 (*)\n1|d v1.0.0 (proc-macro)|MIT\n2|d v1.0.0|MIT (*)\n\n\
-        0|e v0.1.0 (/e)|MIT\n1|c v2.0.0|MIT\n";
+    const TREE: &str = "0|a v0.1.0 (/a)\n1|b v1.0.0\n2|c v2.0.0\n1|b v1.0.0 (*)\n\
+        1|d v1.0.0 (proc-macro)\n2|d v1.0.0 (*)\n\n0|e v0.1.0 (/e)\n1|c v2.0.0\n";
 
     #[test]
     fn a_tree_has_all_edges_but_none_to_itself() {
@@ -262,15 +135,20 @@ mod tests {
             |root| closure(&tree, root).into_iter().map(|(name, _)| name).collect::<String>();
         assert_eq!(names(&a), "abcd");
         assert_eq!(names(&e), "ce");
-        assert!(tree[&id("d", "1.0.0")].dependencies.is_empty());
-        assert_eq!(tree[&id("b", "1.0.0")].licence, "MIT OR Apache-2.0");
-        assert!(tree[&a].is_local && !tree[&c].is_local);
-    }
-
-    #[test]
-    fn an_unknown_line_is_an_error() {
-        for line in ["[build-dependencies]", "0|a|MIT", "1|a v1.0.0|MIT", "x|a v1.0.0|MIT"] {
+        assert!(tree[&id("d", "1.0.0")].1.is_empty());
+        assert!(tree[&a].0 && !tree[&c].0);
+        for line in ["[build-dependencies]", "1|a v1.0.0", "x|a v1.0.0"] {
             assert!(parse(line).is_err(), "{line}");
         }
+    }
+    #[test]
+    fn a_package_lists_crates_and_licences() {
+        let sh = shell().expect("the project's folder");
+        let folder = sh.create_temp_dir().expect("a folder");
+        write(&sh, folder.path()).expect("cargo tree runs");
+        let page = sh.read_file(folder.path().join("tollgate-provider.txt")).expect("a page");
+        assert!(page.contains("\nMIT OR Apache-2.0: tollgate-rsa v"), "{page}");
+        let section = sh.read_binary_file(folder.path().join("tollgate-provider.dep-v0"));
+        assert!(section.is_ok_and(|bytes| bytes.len() > 1000));
     }
 }

@@ -6,6 +6,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, Package, TargetKind};
+use xshell::Shell;
+
+use crate::Result;
 
 /// Everything that the checks read.
 #[derive(Debug, Default)]
@@ -46,20 +49,27 @@ pub(crate) struct File {
     pub(crate) text: String,
 }
 
+/// Returns the project's folder.
+pub(crate) fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask is a folder of the project")
+}
+
+/// Returns a shell in the project's folder.
+pub(crate) fn shell() -> Result<Shell> {
+    let sh = Shell::new()?;
+    sh.change_dir(root());
+    Ok(sh)
+}
+
 /// Returns the folder that cargo builds in.
-pub(crate) fn target_folder() -> Result<PathBuf, String> {
-    let metadata = MetadataCommand::new().no_deps().exec();
-    let metadata = metadata.map_err(|error| format!("cargo metadata failed: {error}"))?;
-    Ok(metadata.target_directory.into())
+pub(crate) fn target_folder() -> Result<PathBuf> {
+    Ok(MetadataCommand::new().no_deps().exec()?.target_directory.into())
 }
 
 impl Workspace {
     /// Reads the workspace that the current directory belongs to.
-    pub(crate) fn read() -> Result<Self, String> {
-        let metadata = MetadataCommand::new()
-            .no_deps()
-            .exec()
-            .map_err(|error| format!("cargo metadata failed: {error}"))?;
+    pub(crate) fn read() -> Result<Self> {
+        let metadata = MetadataCommand::new().no_deps().exec()?;
         let root = metadata.workspace_root.as_std_path();
         let crates = metadata.workspace_packages().iter().map(|p| krate(p, &metadata)).collect();
         let mut files = Vec::new();
@@ -146,17 +156,14 @@ fn krate(package: &Package, metadata: &Metadata) -> Crate {
 /// Folders of generated files.
 const GENERATED: [&str; 5] = [".git", "target", "fuzz/target", "fuzz/corpus", "fuzz/artifacts"];
 
-fn collect(root: &Path, folder: &Path, files: &mut Vec<File>) -> Result<(), String> {
-    let at = |path: &Path, error: std::io::Error| format!("{}: {error}", path.display());
-    for entry in fs::read_dir(folder).map_err(|error| at(folder, error))? {
-        let entry = entry.map_err(|error| at(folder, error))?;
-        let path = entry.path();
-        let name = path.strip_prefix(root).unwrap_or(&path).to_string_lossy().into_owned();
-        let kind = entry.file_type().map_err(|error| at(&path, error))?;
+fn collect(root: &Path, folder: &Path, files: &mut Vec<File>) -> Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let (entry, kind) = entry.and_then(|entry| Ok((entry.path(), entry.file_type()?)))?;
+        let name = entry.strip_prefix(root).unwrap_or(&entry).to_string_lossy().into_owned();
         if kind.is_dir() && !GENERATED.contains(&name.as_str()) {
-            collect(root, &path, files)?;
+            collect(root, &entry, files)?;
         } else if kind.is_file() {
-            let bytes = fs::read(&path).map_err(|error| at(&path, error))?;
+            let bytes = fs::read(&entry).map_err(|error| format!("{name}: {error}"))?;
             files.push(File { path: name, text: String::from_utf8_lossy(&bytes).into_owned() });
         }
     }
@@ -210,24 +217,16 @@ pub(crate) mod fake {
 
 #[cfg(test)]
 mod tests {
-    use super::{Workspace, fake};
-
-    #[test]
-    fn a_file_belongs_to_the_crate_of_its_folder() {
-        let workspace = fake::workspace(&[fake::krate("mont"), fake::krate("mont-cuda")], &[]);
-        let owner = |path| workspace.crate_of(path).map(|krate| krate.name.as_str());
-        assert_eq!(owner("crates/mont-cuda/src/lib.rs"), Some("mont-cuda"));
-        assert_eq!(owner("crates/mont/src/lib.rs"), Some("mont"));
-        assert_eq!(owner("fuzz/fuzz_targets/parse_key.rs"), None);
-    }
+    use super::Workspace;
 
     #[test]
     fn reads_this_workspace() {
         let workspace = Workspace::read().expect("the tests run inside the workspace");
         let xtask = workspace.crates.iter().find(|krate| krate.name == "xtask").expect("a member");
-        assert_eq!(xtask.roots, ["xtask/src/main.rs"]);
-        assert_eq!(xtask.layer, Some(0));
-        assert!(workspace.file("xtask/src/workspace.rs").is_some());
+        assert_eq!((&*xtask.roots, xtask.layer), (&["xtask/src/main.rs".to_owned()][..], Some(0)));
         assert!(workspace.files.iter().all(|file| !file.path.starts_with("target/")));
+        let owner = |path| workspace.crate_of(path).map(|krate| krate.name.as_str());
+        assert_eq!(owner("engine/c/src/lib.rs"), Some("tollgate-c"));
+        assert_eq!(owner("fuzz/fuzz_targets/texts.rs"), None);
     }
 }

@@ -1,14 +1,4 @@
-//! The engine as a C library: `libtollgate`, with the header `tollgate.h`.
-//!
-//! The documentation of this crate's functions is that of the header, which `cargo xtask header`
-//! makes from it; `docs/c.md` is the guide. Rules for all functions:
-//!
-//! * **Arguments are checked** as far as a C library can: NULL, lengths, numbers without a meaning,
-//!   and the type of a handle. A pointer that is not NULL must be valid for its length.
-//! * **Results are codes** ([`tollgate_code`]), with a text for each thread. After an error, outputs
-//!   are unchanged, except that a new handle is NULL and a length 0.
-//! * **Nothing unwinds into C.** A panic becomes [`tollgate_code::TOLLGATE_PANIC`].
-//! * **Outputs may overlap inputs.** The library computes in its own memory.
+#![doc = include_str!("../README.md")]
 #![allow(
     non_camel_case_types,
     clippy::doc_markdown,

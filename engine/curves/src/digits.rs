@@ -27,8 +27,8 @@ pub(crate) fn half_of_odd(k: &[u64; 4]) -> [u64; 4] {
     core::array::from_fn(|i| sum[i] >> 1 | sum.get(i + 1).map_or(0, |above| above << 63))
 }
 
-/// Returns what the BITS lowest bits v of a window mean: the entry of the table, and all ones if the
-/// digit is negative.
+/// Returns what the BITS lowest bits v of a window mean: the entry of the table, and all ones if
+/// the digit is negative.
 pub(crate) fn digit<const BITS: usize>(v: u64) -> (u64, u64) {
     let negative = (v >> (BITS - 1) & 1).wrapping_sub(1);
     ((v ^ negative) & ((1 << (BITS - 1)) - 1), negative)

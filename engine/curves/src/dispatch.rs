@@ -1,22 +1,22 @@
 //! The choice of a kernel, and the only door to the kernels.
 
+use core::fmt;
+
+use tollgate_cpu::HaveIfma;
+#[cfg(target_arch = "x86_64")]
+use tollgate_cpu::memcheck;
 use tollgate_cpu::wipe::wipe_stack_after;
-use tollgate_cpu::{HaveAdxBmi2, HaveIfma, memcheck};
 
 #[cfg(target_arch = "x86_64")]
 use crate::batches::{LANES, in_batches};
-use crate::field51::Element;
-use crate::kernels::comb51_portable::comb51_portable;
-use crate::kernels::ladder51_portable::ladder51_portable;
+use crate::external::HaveGraviola;
 use crate::keys::{LowOrder, PublicKey, Scalar, SecretKey, SharedSecret};
 
 #[cfg(target_arch = "x86_64")]
 mod ifma;
-#[cfg(target_arch = "x86_64")]
-mod mulx;
 
-/// At least the stack that one operation uses, and that of eight in lanes; tests/stack.rs compares. All
-/// of it is wiped, so variables within an operation need not be.
+/// At least the stack that one operation uses, and that of eight in lanes; tests/stack.rs compares.
+/// All of it is wiped, so variables within an operation need not be.
 const ONE_BYTES: usize = 4 << 10;
 #[cfg(target_arch = "x86_64")]
 const LANES_BYTES: usize = 8 << 10;
@@ -28,26 +28,42 @@ pub enum X25519 {
     /// 52-bit digits in vectors of AVX-512 IFMA: four lanes for one agreement, eight lanes for a
     /// key or for eight operations.
     Ifma(HaveIfma),
-    /// 64-bit limbs with MULX and two carry chains, one operation at a time.
-    Mulx(HaveAdxBmi2),
-    /// Limbs on any processor.
-    Portable,
+    /// The crate `graviola`, one operation at a time.
+    Graviola(HaveGraviola),
 }
+
+/// No kernel of the curve runs on this processor: leave its operations to another library, or
+/// remove words from `TOLLGATE_CPU_DISABLE`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unavailable;
+
+impl fmt::Display for Unavailable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(
+            "no kernel of this curve runs here: leave it to another library, or enable ADX, BMI2, \
+             AVX2 and AES (on AArch64 AES and SHA-2), also in TOLLGATE_CPU_DISABLE",
+        )
+    }
+}
+
+impl core::error::Error for Unavailable {}
 
 impl X25519 {
     /// Returns the fastest kernels that this machine can run.
-    #[must_use]
-    pub fn best() -> Self {
+    ///
+    /// # Errors
+    ///
+    /// [`Unavailable`] if there are none.
+    pub fn best() -> Result<Self, Unavailable> {
         let ifma = HaveIfma::check().map(Self::Ifma);
-        ifma.or_else(|| HaveAdxBmi2::check().map(Self::Mulx)).unwrap_or(Self::Portable)
+        ifma.or_else(|| HaveGraviola::check().map(Self::Graviola)).ok_or(Unavailable)
     }
 
-    /// Returns all kernels that this machine can run, the portable ones last.
+    /// Returns all kernels that this machine can run, those of `graviola` last.
     #[must_use]
     pub fn all() -> Vec<Self> {
         let ifma = HaveIfma::check().map(Self::Ifma);
-        let mulx = HaveAdxBmi2::check().map(Self::Mulx);
-        ifma.into_iter().chain(mulx).chain([Self::Portable]).collect()
+        ifma.into_iter().chain(HaveGraviola::check().map(Self::Graviola)).collect()
     }
 
     /// Returns whether several operations cost less together than one after the other.
@@ -64,9 +80,10 @@ impl X25519 {
             PublicKey(match self {
                 #[cfg(target_arch = "x86_64")]
                 Self::Ifma(proof) => ifma::public_key(k, proof),
-                #[cfg(target_arch = "x86_64")]
-                Self::Mulx(proof) => mulx::public_key(k, proof),
-                _ => comb51_portable(k).to_bytes(),
+                #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+                Self::Graviola(proof) => proof.x25519_public_key(k),
+                #[cfg(not(target_arch = "x86_64"))]
+                _ => unreachable!("no proof"),
             })
         })
     }
@@ -79,14 +96,14 @@ impl X25519 {
     pub fn agree(self, secret: &SecretKey, peer: &PublicKey) -> Result<SharedSecret, LowOrder> {
         wipe_stack_after::<ONE_BYTES, _>(|| {
             let Scalar(k) = &secret.scalar();
-            let u = || Element::from_bytes(&peer.0);
-            checked(&match self {
+            match self {
                 #[cfg(target_arch = "x86_64")]
-                Self::Ifma(proof) => ifma::agree(k, u(), proof),
-                #[cfg(target_arch = "x86_64")]
-                Self::Mulx(proof) => mulx::agree(k, &peer.0, proof),
-                _ => ladder51_portable(k, u()).to_bytes(),
-            })
+                Self::Ifma(proof) => checked(&ifma::agree(k, &peer.0, proof)),
+                #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+                Self::Graviola(proof) => proof.x25519(k, &peer.0).map(SharedSecret),
+                #[cfg(not(target_arch = "x86_64"))]
+                _ => unreachable!("no proof"),
+            }
         })
     }
 
@@ -149,8 +166,9 @@ fn scalars<'a>(secrets: impl IntoIterator<Item = &'a SecretKey>) -> [Scalar; LAN
     })
 }
 
-/// Refuses a secret of zero. The branch reveals nothing about the key: the secret is zero if the
-/// peer's public key has a low order, whatever the key.
+/// Refuses a secret of zero, as `graviola` does. The branch reveals nothing about the key: the
+/// secret is zero if the peer's public key has a low order, whatever the key.
+#[cfg(target_arch = "x86_64")]
 fn checked(secret: &[u8; 32]) -> Result<SharedSecret, LowOrder> {
     let secret = SharedSecret(*secret);
     let any = secret.as_bytes().iter().fold(0, |any, byte| any | byte);

@@ -112,8 +112,8 @@ impl Modulus {
     }
 }
 
-/// Returns the inverses of numbers x < m, each modulo its own m, in step: a step of one number waits
-/// for its last one, and the steps of the others fill this time.
+/// Returns the inverses of numbers x < m, each modulo its own m, in step: a step of one number
+/// waits for its last one, and the steps of the others fill this time.
 pub(crate) fn invert_in_step<const N: usize>(numbers: [(&Modulus, &[u64; 4]); N]) -> [[u64; 4]; N] {
     // g ends as 0 and f as the gcd, 1 or -1; f = d x and g = e x (mod m)
     let mut f = numbers.map(|(modulus, _)| modulus.m);

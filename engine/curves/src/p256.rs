@@ -3,7 +3,7 @@
 //! ```
 //! use tollgate_curves::p256::{Nonce, P256, PublicKey, SecretKey};
 //!
-//! let curve = P256::best();
+//! let curve = P256::best()?;
 //! // random bytes in a real program
 //! let (ours, theirs) = (SecretKey::from_bytes(&[1; 32])?, SecretKey::from_bytes(&[2; 32])?);
 //! let peer = PublicKey::from_bytes(&curve.public_key(&theirs).to_bytes())?;
@@ -16,18 +16,19 @@
 //! # Ok::<(), Box<dyn core::error::Error>>(())
 //! ```
 
+#[cfg(target_arch = "x86_64")]
 mod digits;
 mod dispatch;
 mod ecdsa;
-#[cfg(test)]
+#[cfg(all(test, target_arch = "x86_64"))]
 mod exceptional;
-mod jacobian;
+#[cfg(target_arch = "x86_64")]
 mod kernels;
 mod keys;
+#[cfg(target_arch = "x86_64")]
 mod multiples;
 mod nonce;
 mod point;
-mod residue;
 mod self_test;
 
 #[cfg(target_arch = "x86_64")]

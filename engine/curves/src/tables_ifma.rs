@@ -2,8 +2,7 @@
 #![forbid(unsafe_code)]
 
 use crate::batches::by_word;
-use crate::edwards::{self, Multiples, windows_of_four};
-use crate::field51;
+use crate::edwards::{self, Multiples};
 use crate::kernels::edwards52_ifma::Addend;
 use crate::kernels::field52_ifma::{Element, element, everywhere};
 use crate::kernels::{comb52_mb8_ifma, comb52_sum8_ifma};
@@ -22,7 +21,8 @@ pub(crate) fn mb8() -> comb52_mb8_ifma::Table {
 /// Builds the table of `comb52_sum8_ifma`.
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(crate) fn sum8() -> comb52_sum8_ifma::Table {
-    let windows: Vec<_> = windows_of_four().windows().collect();
+    let multiples = Multiples::<4>::new(64);
+    let windows: Vec<_> = multiples.windows().collect();
     let step = |(step, windows): (usize, &[&[edwards::Addend]])| -> [Addend; 8] {
         core::array::from_fn(|entry| {
             let lanes: [_; 8] = core::array::from_fn(|lane| windows[lane][entry]);
@@ -41,14 +41,14 @@ fn first_without_d(step: usize, addends: [edwards::Addend; 8]) -> [edwards::Adde
 }
 
 #[target_feature(enable = "avx512f,avx512ifma")]
-fn same(x: field51::Element) -> Element {
-    everywhere(&x.to_words())
+pub(crate) fn same(x: edwards::Element) -> Element {
+    everywhere(&x.number())
 }
 
 #[target_feature(enable = "avx512f,avx512ifma")]
-fn addend(addends: &[edwards::Addend; 8]) -> Addend {
-    let lanes = |part: fn(&edwards::Addend) -> field51::Element| {
-        element(&by_word(&addends.each_ref().map(|addend| part(addend).to_words())))
+pub(crate) fn addend(addends: &[edwards::Addend; 8]) -> Addend {
+    let lanes = |part: fn(&edwards::Addend) -> edwards::Element| {
+        element(&by_word(&addends.each_ref().map(|addend| part(addend).number())))
     };
     Addend {
         minus: lanes(|addend| addend.minus),

@@ -47,6 +47,48 @@ pub(crate) fn hi(a: V, x: V, y: V) -> V {
     _mm512_madd52hi_epu64(a, x, y)
 }
 
+/// Returns the columns of z + x y: 50 multiplications in rows, in which each high half follows the
+/// low half of the same column.
+#[inline]
+#[target_feature(enable = "avx512f,avx512ifma")]
+pub(crate) fn multiply_add(mut z: [V; 10], x: &[V; 5], y: &[V; 5]) -> [V; 10] {
+    macro_rules! rows {
+        ($($i:literal)*) => { $(
+            z[$i] = lo(z[$i], x[$i], y[0]);
+            z[$i + 1] = hi(lo(z[$i + 1], x[$i], y[1]), x[$i], y[0]);
+            z[$i + 2] = hi(lo(z[$i + 2], x[$i], y[2]), x[$i], y[1]);
+            z[$i + 3] = hi(lo(z[$i + 3], x[$i], y[3]), x[$i], y[2]);
+            z[$i + 4] = hi(lo(z[$i + 4], x[$i], y[4]), x[$i], y[3]);
+            z[$i + 5] = hi(z[$i + 5], x[$i], y[4]);
+        )* };
+    }
+    rows!(0 1 2 3 4);
+    z
+}
+
+/// Returns the columns of x^2. Products of different digits occur twice, so their columns are
+/// doubled.
+#[inline]
+#[target_feature(enable = "avx512f,avx512ifma")]
+pub(crate) fn square(x: &[V; 5]) -> [V; 10] {
+    let mut z = [all(0); 10];
+    macro_rules! pairs {
+        ($($i:literal $j:literal,)*) => { $(
+            z[$i + $j] = lo(z[$i + $j], x[$i], x[$j]);
+            z[$i + $j + 1] = hi(z[$i + $j + 1], x[$i], x[$j]);
+        )* };
+    }
+    pairs!(0 1, 0 2, 0 3, 0 4, 1 2, 1 3, 1 4, 2 3, 2 4, 3 4,);
+    macro_rules! squares {
+        ($($i:literal)*) => { $(
+            z[2 * $i] = lo(_mm512_add_epi64(z[2 * $i], z[2 * $i]), x[$i], x[$i]);
+            z[2 * $i + 1] = hi(_mm512_add_epi64(z[2 * $i + 1], z[2 * $i + 1]), x[$i], x[$i]);
+        )* };
+    }
+    squares!(0 1 2 3 4);
+    z
+}
+
 /// Returns the digits of eight numbers below 2^256, from their words: word i of all in entry i.
 #[inline]
 #[target_feature(enable = "avx512f")]

@@ -1,4 +1,4 @@
-//! Every kernel against the portable one and AWS-LC, on random and extreme inputs.
+//! Every kernel against AWS-LC, on random and extreme inputs.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
 
@@ -7,7 +7,7 @@ mod inputs;
 use aws_lc_rs::agreement;
 use fastrand::Rng;
 use tollgate_curves::p256::P256;
-use tollgate_curves::{LowOrder, PublicKey, SecretKey, X25519};
+use tollgate_curves::{HaveGraviola, LowOrder, PublicKey, SecretKey, Unavailable, X25519};
 
 use crate::inputs::{bytes, rounds};
 
@@ -155,19 +155,22 @@ fn every_kernel_of_this_machine_is_tested() {
             && !veto.split(',').any(|vetoed| vetoed.trim() == word)
     };
     let ifma = has("ifma", &["avx512f", "avx512dq", "avx512vl", "avx512ifma"]);
-    let mulx = has("adx", &["bmi2", "adx"]);
+    let mulx = has("adx", &["bmi2", "adx"]) && has("avx2", &["avx2"]);
+    let graviola = match cfg!(target_arch = "x86_64") {
+        true => mulx && has("none", &["aes", "pclmulqdq", "bmi1"]),
+        false => HaveGraviola::check().is_some(),
+    };
     let all = X25519::all();
     assert_eq!(all.iter().any(|curve| matches!(curve, X25519::Ifma(_))), ifma);
-    assert_eq!(all.iter().any(|curve| matches!(curve, X25519::Mulx(_))), mulx);
-    assert_eq!(all.len(), 1 + usize::from(ifma) + usize::from(mulx));
-    assert_eq!((all[0], all.last()), (X25519::best(), Some(&X25519::Portable)));
-    assert_eq!(X25519::best().has_lanes(), ifma);
+    assert_eq!(all.iter().any(|curve| matches!(curve, X25519::Graviola(_))), graviola);
+    assert_eq!(all.len(), usize::from(ifma) + usize::from(graviola));
+    assert_eq!(X25519::best(), all.first().copied().ok_or(Unavailable));
+    assert_eq!(all.first().is_some_and(|curve| curve.has_lanes()), ifma);
     let p256 = P256::all();
     println!("P-256 tested: {p256:?}");
-    assert_eq!(p256.iter().any(|curve| matches!(curve, P256::Ifma(_))), ifma);
-    let has_mulx = p256.iter().any(|curve| matches!(curve, P256::Mulx(..)));
-    assert_eq!(has_mulx, mulx && has("avx2", &["avx2"]));
-    assert_eq!(p256.len(), 1 + usize::from(ifma) + usize::from(has_mulx));
-    assert_eq!((p256[0], p256.last()), (P256::best(), Some(&P256::Portable)));
-    assert_eq!(P256::best().has_lanes(), ifma);
+    assert_eq!(p256.iter().any(|curve| matches!(curve, P256::Ifma(..))), ifma && mulx);
+    assert_eq!(p256.iter().any(|curve| matches!(curve, P256::Mulx(_))), mulx);
+    assert_eq!(p256.iter().any(|curve| matches!(curve, P256::Graviola(_))), graviola);
+    assert_eq!(P256::best(), p256.first().copied().ok_or(Unavailable));
+    assert_eq!(p256.first().is_some_and(|curve| curve.has_lanes()), ifma && mulx);
 }

@@ -23,12 +23,30 @@ fn key(rng: &mut Rng, round: usize) -> SecretKey {
     }
 }
 
+/// 2^j and n - 2^j, and numbers close to n/2 and n. With the powers, sums of windows come as close
+/// to being equal or opposite as they can.
+fn extreme_keys() -> Vec<SecretKey> {
+    let (n, one) = (order(), BigUint::from(1u8));
+    let powers = (0..256).map(|j| &one << j).flat_map(|power| [&n - &power, power]);
+    let numbers = powers.chain([(&n - 1u8) / 2u8, (&n + 1u8) / 2u8, (&one << 256) - &n]);
+    numbers.map(|number| SecretKey::from_bytes(&fixed(&number)).unwrap()).collect()
+}
+
+/// Eight of the extreme keys, or random ones after those.
+fn keys(rng: &mut Rng, round: usize, extremes: &[SecretKey]) -> [SecretKey; 8] {
+    from_fn(|l| extremes.get(8 * round + l).cloned().unwrap_or_else(|| key(rng, round)))
+}
+
 fn theirs(key: &SecretKey) -> agreement::PrivateKey {
     agreement::PrivateKey::from_private_key(&ECDH_P256, &key.to_bytes()).unwrap()
 }
 
 fn their_public(key: &SecretKey) -> [u8; 65] {
     theirs(key).compute_public_key().unwrap().as_ref().try_into().unwrap()
+}
+
+fn public(key: &SecretKey) -> PublicKey {
+    PublicKey::from_bytes(&their_public(key)).unwrap()
 }
 
 fn their_agreement(key: &SecretKey, peer: &PublicKey) -> [u8; 32] {
@@ -44,9 +62,9 @@ fn they_verify(key: &PublicKey, digest: &[u8], signature: &Signature) -> bool {
 
 #[test]
 fn public_keys() {
-    let mut rng = Rng::with_seed(21);
+    let (mut rng, extremes) = (Rng::with_seed(21), extreme_keys());
     for round in 0..rounds(500) {
-        let keys: [_; 8] = from_fn(|_| key(&mut rng, round));
+        let keys = keys(&mut rng, round, &extremes);
         let expected = keys.each_ref().map(their_public);
         for curve in P256::all() {
             let public = curve.public_keys(&keys);
@@ -61,12 +79,12 @@ fn public_keys() {
 #[test]
 fn agreements() {
     let mut rng = Rng::with_seed(22);
-    let extremes = extreme_points();
+    let (points, extremes) = (extreme_points(), extreme_keys());
     for round in 0..rounds(150) {
-        let keys: [_; 8] = from_fn(|_| key(&mut rng, round));
-        let mut peers: [_; 8] = from_fn(|_| P256::best().public_key(&key(&mut rng, round / 4)));
+        let keys = keys(&mut rng, round, &extremes);
+        let mut peers: [_; 8] = from_fn(|_| public(&key(&mut rng, round / 4)));
         if round % 4 == 0 {
-            peers[round / 4 % 8] = extremes[round / 4 % extremes.len()];
+            peers[round / 4 % 8] = points[round / 4 % points.len()];
         }
         let expected: [_; 8] = from_fn(|l| their_agreement(&keys[l], &peers[l]));
         let pairs: [_; 8] = from_fn(|l| (&keys[l], &peers[l]));
@@ -84,16 +102,15 @@ fn agreements() {
 /// AWS-LC verifies what each kernel signs; each kernel verifies it, and refuses it after a change.
 #[test]
 fn signatures() {
-    let mut rng = Rng::with_seed(23);
+    let (mut rng, extremes) = (Rng::with_seed(23), extreme_keys());
+    // those that are 0 or 1 modulo the order, and the largest
+    let numbers = [BigUint::ZERO, order(), order() + 1u8, number(&"f".repeat(64))];
     for round in 0..rounds(100) {
-        let keys: [_; 8] = from_fn(|_| key(&mut rng, round));
-        let public = keys.each_ref().map(|key| P256::best().public_key(key));
+        let keys = keys(&mut rng, round, &extremes);
+        let public = keys.each_ref().map(public);
         let noise: [[u8; 32]; 8] = from_fn(|_| bytes(&mut rng, round / 4));
         let mut digests: [[u8; 32]; 8] = from_fn(|_| bytes(&mut rng, round / 2));
-        let order = number("ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551");
-        // Those that are 0 or 1 modulo the order, and the largest.
-        let extremes = [BigUint::ZERO, order.clone(), order + 1u8, number(&"f".repeat(64))];
-        digests[round % 8] = fixed(&extremes[round % extremes.len()]);
+        digests[round % 8] = fixed(&numbers[round / 8 % numbers.len()]);
         let requests: [_; 8] = from_fn(|l| Request {
             key: &keys[l],
             digest: &digests[l],
@@ -128,8 +145,48 @@ fn signatures() {
     }
 }
 
+/// Batches of all sizes, with a key twice, so that sums of lanes are equal, and a request twice;
+/// the nonces of some batches are deterministic.
+#[test]
+fn batches_of_every_size() {
+    let mut rng = Rng::with_seed(24);
+    for (curve, count) in P256::all().into_iter().flat_map(|c| (0..=20).map(move |n| (c, n))) {
+        let mut keys: Vec<_> = (0..count).map(|_| key(&mut rng, 3)).collect();
+        if count > 5 {
+            keys[5] = keys[1].clone();
+        }
+        let public: Vec<_> = keys.iter().map(|key| curve.public_key(key)).collect();
+        assert_eq!(curve.public_keys(&keys), public, "{count}, {curve:?}");
+        let pairs: Vec<_> = keys.iter().zip(public.iter().rev()).collect();
+        let noise: Vec<_> = (0..count).map(|_| bytes(&mut rng, 3)).collect();
+        let mut requests: Vec<_> = keys
+            .iter()
+            .zip(&noise)
+            .map(|(key, noise)| Request { key, digest: noise, nonce: Nonce::Hedged(noise) })
+            .collect();
+        if count % 5 == 4 {
+            requests[0].nonce = Nonce::Deterministic; // the whole batch is signed alone
+        }
+        if count % 3 == 2 {
+            requests[1] = requests[0];
+        }
+        let (shared, signed) = (curve.agree_all(&pairs), curve.sign_all(&requests));
+        assert_eq!((shared.len(), signed.len()), (count, count));
+        for (l, request) in requests.iter().enumerate() {
+            let alone = curve.agree(pairs[l].0, pairs[l].1);
+            assert_eq!(shared[l].as_bytes(), alone.as_bytes(), "{count}, {curve:?}");
+            let alone = curve.sign(request.key, request.digest, request.nonce);
+            assert_eq!(signed[l], alone, "{count}, {curve:?}");
+        }
+    }
+}
+
 fn number(hex: &str) -> BigUint {
     BigUint::parse_bytes(hex.as_bytes(), 16).unwrap()
+}
+
+fn order() -> BigUint {
+    number("ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551")
 }
 
 fn prime() -> BigUint {

@@ -66,8 +66,8 @@ fn a_thousand_steps() {
     }
 }
 
-/// Takes minutes: with `TOLLGATE_TEST_LONG` in release builds only. One lane runs while the others have
-/// other points.
+/// Takes minutes: with `TOLLGATE_TEST_LONG` in release builds only. One lane runs while the others
+/// have other points.
 #[test]
 fn a_million_steps() {
     if std::env::var_os("TOLLGATE_TEST_LONG").is_none() || cfg!(debug_assertions) {

@@ -263,7 +263,7 @@ impl Exponentiate for LimbKernel {
 }
 
 /// Returns whether two products in lane blocks are faster than one product of limbs. This is so if
-/// a number fills all lanes (docs/experiments.md).
+/// a number fills all lanes (docs/tried-kernels.md).
 fn pays_for_limbs(set: &Modulus<Row>) -> bool {
     set.shape().tile() == LANES
 }

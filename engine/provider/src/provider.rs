@@ -64,13 +64,14 @@ impl Provider {
         let workspace =
             Workspace::new().map_err(|why| core.raise_with(Reason::Veto, &why.to_string())).ok()?;
         let counters = Arc::new(Counters::default());
-        let (curve, test) = (X25519::best(), X25519::passes_test);
-        let x25519 = offered(settings.x25519, curve, curve != X25519::Portable, test);
+        let x25519 = offered(settings.x25519, X25519::best().ok(), X25519::passes_test);
         let keymgmt_cache = core.keymgmt_cache();
-        let (curve, test) = (P256::best(), P256::passes_test);
-        // Programs could create no EC keys after a signature.
-        let is_safe = keymgmt_cache.is_some();
-        let p256 = offered(settings.ecdsa, curve, curve != P256::Portable && is_safe, test);
+        let p256 = P256::best().ok().filter(|curve| {
+            // Without the cache, programs could create no EC keys after a signature.
+            let is_better = keymgmt_cache.is_some() && curve.beats_openssl();
+            is_better || settings.ecdsa == Offer::On
+        });
+        let p256 = offered(settings.ecdsa, p256, P256::passes_test);
         Some(Arc::new_cyclic(|provider: &Weak<Self>| Self {
             metrics: settings
                 .metrics
@@ -210,6 +211,7 @@ impl Provider {
 pub(crate) enum Curve<C> {
     /// It was wanted, but its kernels failed their test. The provider does not offer it.
     Failed,
+    /// It is off, or this processor has no kernels of it: OpenSSL has it.
     NotWanted,
     Offered(C),
 }
@@ -233,18 +235,12 @@ impl<C: Copy> Curve<C> {
     }
 }
 
-/// Tests the kernels of a curve if they are to be offered. `is_fast` says whether they are faster
-/// than OpenSSL's own.
-fn offered<C: Copy>(offer: Offer, best: C, is_fast: bool, passes: impl Fn(C) -> bool) -> Curve<C> {
-    let is_wanted = match offer {
-        Offer::Auto => is_fast,
-        Offer::On => true,
-        Offer::Off => false,
-    };
-    match is_wanted {
-        false => Curve::NotWanted,
-        true if passes(best) => Curve::Offered(best),
-        true => Curve::Failed,
+/// Tests the kernels of a curve if there are some to be offered.
+fn offered<C: Copy>(offer: Offer, best: Option<C>, passes: impl Fn(C) -> bool) -> Curve<C> {
+    match best.filter(|_| offer != Offer::Off) {
+        None => Curve::NotWanted,
+        Some(curve) if passes(curve) => Curve::Offered(curve),
+        Some(_) => Curve::Failed,
     }
 }
 
@@ -279,16 +275,15 @@ mod tests {
 
     #[test]
     fn a_curve_is_offered_if_it_is_wanted_and_correct() {
-        for (offer, is_fast, is_wanted) in [
-            (Offer::Auto, false, false),
-            (Offer::Auto, true, true),
-            (Offer::On, false, true),
-            (Offer::On, true, true),
-            (Offer::Off, false, false),
-            (Offer::Off, true, false),
+        for (offer, best, is_wanted) in [
+            (Offer::Auto, None, false),
+            (Offer::Auto, Some(7), true),
+            (Offer::On, None, false),
+            (Offer::On, Some(7), true),
+            (Offer::Off, Some(7), false),
         ] {
-            let good = offered(offer, 7, is_fast, |curve| curve == 7);
-            let bad = offered(offer, 7, is_fast, |_| false);
+            let good = offered(offer, best, |curve| curve == 7);
+            let bad = offered(offer, best, |_| false);
             let expected =
                 if is_wanted { [Curve::Offered(7), Curve::Failed] } else { [Curve::NotWanted; 2] };
             assert_eq!([good, bad], expected, "{offer:?}");

@@ -38,8 +38,9 @@ pub(crate) struct Settings {
 /// The rule for offering an algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Offer {
-    /// If this processor has instructions that make it faster than OpenSSL's own.
+    /// If this processor has kernels that are faster than OpenSSL's own.
     Auto,
+    /// If this processor has kernels.
     On,
     Off,
 }

@@ -19,7 +19,7 @@ pub struct Config {
     pub linger_us_max: u32,
     /// Number of worker threads. Workers run callbacks and futures, and lead batches while more
     /// than one request waits. If more threads wait than there are units, one worker per unit
-    /// raises throughput by a fifth at RSA-2048 (docs/experiments.md), and a single caller pays
+    /// raises throughput by a fifth at RSA-2048 (docs/tried-kernels.md), and a single caller pays
     /// nothing for the workers. The workers start on first use. The default is 0, because a library
     /// should start no threads unless asked.
     pub workers: usize,

@@ -24,7 +24,8 @@ impl PrivateJob {
 
     /// Sets the job: the secret that an X25519 key shares with the owner of `peer`. Its
     /// [`output`](Self::output) has 32 bytes. It is empty if `peer` has a low order: end the
-    /// handshake then.
+    /// handshake then. The job fails where [`X25519::best`] does, and one of
+    /// [`load_ecdsa`](Self::load_ecdsa) where [`P256::best`] does.
     pub fn load_x25519(&mut self, secret: &Arc<SecretKey>, peer: &PublicKey) {
         self.load_curve(CurveTask::Agree { secret: Arc::clone(secret), peer: *peer }, &[]);
     }
@@ -42,11 +43,11 @@ impl PrivateJob {
     }
 }
 
-/// The kernels of the curves.
+/// The kernels of the curves, if this processor has some.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Curves {
-    x25519: X25519,
-    p256: P256,
+    x25519: Option<X25519>,
+    p256: Option<P256>,
 }
 
 /// A batch of jobs of one kind.
@@ -55,15 +56,15 @@ type Batch = [Box<Request<PrivateJob>>];
 impl Curves {
     /// Uses the best kernels of this processor.
     pub(crate) fn best() -> Self {
-        Self { x25519: X25519::best(), p256: P256::best() }
+        Self { x25519: X25519::best().ok(), p256: P256::best().ok() }
     }
 
     /// Returns whether several jobs of the class cost less in lanes than alone, or `None` if it is
     /// no class of a curve.
     pub(crate) fn has_lanes(self, class: Class) -> Option<bool> {
         match class {
-            CLASS_OF_AGREEMENTS => Some(self.x25519.has_lanes()),
-            CLASS_OF_SIGNATURES => Some(self.p256.has_lanes()),
+            CLASS_OF_AGREEMENTS => Some(self.x25519.is_some_and(X25519::has_lanes)),
+            CLASS_OF_SIGNATURES => Some(self.p256.is_some_and(P256::has_lanes)),
             _ => None,
         }
     }
@@ -80,11 +81,14 @@ impl Curves {
 
     #[inline(never)]
     fn agree(self, batch: &mut Batch) {
+        let Some(x25519) = self.x25519 else {
+            return batch.iter_mut().for_each(|request| request.fault());
+        };
         let pairs = batch.iter().filter_map(|request| match request.job.curve() {
             Some((CurveTask::Agree { secret, peer }, _)) => Some((&**secret, peer)),
             _ => None,
         });
-        let shared = self.x25519.agree_all(&pairs.collect::<Vec<_>>());
+        let shared = x25519.agree_all(&pairs.collect::<Vec<_>>());
         for (request, shared) in batch.iter_mut().zip(&shared) {
             // The peer chose a key of low order, and knows it: the branch reveals no secret.
             request.job.set_output(shared.as_ref().map_or(&[], |shared| shared.as_bytes()));
@@ -94,6 +98,9 @@ impl Curves {
 
     #[inline(never)]
     fn sign(self, batch: &mut Batch) {
+        let Some(p256) = self.p256 else {
+            return batch.iter_mut().for_each(|request| request.fault());
+        };
         let requests = batch.iter().filter_map(|request| match request.job.curve() {
             Some((CurveTask::Sign { key }, input)) => {
                 let (random, digest) = input.split_first_chunk()?;
@@ -101,7 +108,7 @@ impl Curves {
             }
             _ => None,
         });
-        let signatures = self.p256.sign_all(&requests.collect::<Vec<_>>());
+        let signatures = p256.sign_all(&requests.collect::<Vec<_>>());
         for (request, signature) in batch.iter_mut().zip(signatures) {
             match signature {
                 Ok(signature) => {
@@ -113,23 +120,33 @@ impl Curves {
         }
     }
 
-    /// Runs jobs with known answers, alone and in a batch of `width`. Returns what failed.
+    /// Runs jobs with known answers, alone and in a batch of `width`, if there are kernels. Returns what
+    /// failed.
     pub(crate) fn self_test(self, width: usize) -> Result<(), &'static str> {
-        let secret = Arc::new(SecretKey::from_bytes(&[7; 32]));
-        let peer = X25519::Portable.public_key(&SecretKey::from_bytes(&[8; 32]));
-        let shared = X25519::Portable.agree(&secret, &peer).map_err(|_| "an agreement")?;
         let key = p256::SecretKey::from_bytes(&[7; 32]).map_err(|_| "a key on P-256")?;
-        let (public, key) = (P256::Portable.public_key(&key), Arc::new(key));
+        let (secret, key) = (Arc::new(SecretKey::from_bytes(&[7; 32])), Arc::new(key));
         for count in [1, width] {
-            let is_right = |job: &PrivateJob| job.output() == shared.as_bytes();
-            self.gives(count, |_, job| job.load_x25519(&secret, &peer), is_right)
-                .ok_or("an agreement with X25519")?;
-            let is_right = |job: &PrivateJob| {
-                let signature = job.output().try_into().ok().and_then(p256::Signature::from_bytes);
-                signature.is_some_and(|signature| self.p256.verify(&public, &DIGEST, &signature))
-            };
-            self.gives(count, |random, job| job.load_ecdsa(&key, &DIGEST, &[random; 32]), is_right)
-                .ok_or("a signature with ECDSA")?;
+            if let Some(x25519) = self.x25519 {
+                let peer = x25519.public_key(&SecretKey::from_bytes(&[8; 32]));
+                let shared =
+                    X25519::all().last().and_then(|other| other.agree(&secret, &peer).ok());
+                let is_right = |job: &PrivateJob| {
+                    shared.as_ref().is_some_and(|shared| job.output() == shared.as_bytes())
+                };
+                self.gives(count, |_, job| job.load_x25519(&secret, &peer), is_right)
+                    .ok_or("an agreement with X25519")?;
+            }
+            if let Some(p256) = self.p256 {
+                let public = p256.public_key(&key);
+                let is_right = |job: &PrivateJob| {
+                    let signature = job.output().try_into().ok();
+                    let signature = signature.and_then(p256::Signature::from_bytes);
+                    signature.is_some_and(|signature| p256.verify(&public, &DIGEST, &signature))
+                };
+                let load =
+                    |random, job: &mut PrivateJob| job.load_ecdsa(&key, &DIGEST, &[random; 32]);
+                self.gives(count, load, is_right).ok_or("a signature with ECDSA")?;
+            }
         }
         Ok(())
     }

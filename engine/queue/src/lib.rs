@@ -1,42 +1,4 @@
-//! The execution unit: requests of many callers share lanes, fairly and within bounds.
-//!
-//! * A [`Queue`] owns [`Unit`]s and a bounded number of slots. A [`Caller`] submits to it:
-//!   [`Caller::run`] waits, [`Caller::submit`] returns a [`Ticket`] to wait for, poll or await,
-//!   [`Caller::submit_with`] calls back, [`Caller::run_many`] runs many requests.
-//! * The queue needs no thread of its own: a waiting caller runs the next batch and wakes the next
-//!   leader. A single request costs what the operation costs; concurrent requests share calls.
-//! * A full queue fails at once. A caller that floods the queue delays its own requests only.
-//! * Dropping a ticket cancels its request. A unit whose check fails is quarantined and its
-//!   requests run on another unit. A panic is contained. A forked child gets an error.
-//! * [`Lanes`] is the unit of this processor; it runs [`PrivateJob`]s: RSA with its paddings, secrets
-//!   of X25519, and signatures with ECDSA P-256. [`judge`](mod@judge) tests other units:
-//!   `docs/own-unit.md`.
-//!
-//! ```
-//! use std::sync::Arc;
-//!
-//! use tollgate_queue::{Config, Queue, Work};
-//! use tollgate_rsa::{Hash, PrivateKey};
-//!
-//! let queue = Queue::of_this_processor(Config::default())?;
-//! let key = Arc::new(PrivateKey::generate(2048)?);
-//! let work = Work::SignPkcs1v15 { hash: Hash::Sha256 };
-//! std::thread::scope(|scope| {
-//!     for number in 0..16 {
-//!         let (queue, key) = (&queue, &key);
-//!         scope.spawn(move || {
-//!             let caller = queue.caller()?; // scheduled fairly with the others
-//!             let digest = Hash::Sha256.digest(&[number]);
-//!             let mut signature = vec![0; key.size()];
-//!             caller.private(key, work, digest.as_ref(), &mut signature).map(<[u8]>::len)
-//!         });
-//!     }
-//! });
-//! assert_eq!(queue.stats()?.done, 16);
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
-//!
-//! Versions follow semantic versioning.
+#![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 #![cfg_attr(
     test,

@@ -106,7 +106,8 @@ impl Soaker {
 
     /// Derives both secrets of an exchange, which must be equal.
     fn agree(&mut self) {
-        let (curve, number) = (X25519::best(), self.random.u8(..));
+        let Ok(curve) = X25519::best() else { return };
+        let number = self.random.u8(..);
         let secrets = [number, !number].map(|byte| Arc::new(SecretKey::from_bytes(&[byte; 32])));
         let publics = secrets.each_ref().map(|secret| curve.public_key(secret));
         let shared: Vec<_> = [0, 1]

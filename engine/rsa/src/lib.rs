@@ -1,35 +1,4 @@
-//! RSA private and public operations: keys, CRT, blinding, fault check, paddings.
-//!
-//! * [`PrivateKey`] and [`PublicKey`] are read from PEM or DER, checked, and made ready for
-//!   kernels.
-//! * [`PrivateKey::generate`] makes keys; [`Generation`] has more options. The traits of [`pkcs1`]
-//!   and [`pkcs8`] write and read keys, as in the crate `rsa`.
-//! * Methods such as [`PrivateKey::sign_pkcs1v15`] take a message and return a vector. Those that end
-//!   in `_with` take a digest, a [`Workspace`] and a buffer, and allocate nothing. A workspace holds
-//!   the kernels and the scratch memory of one thread.
-//! * Batches have any size and any keys ([`private_batch`], [`verify_batch`]). A [`Plan`] cuts a
-//!   batch into calls of up to eight operations, in the cheapest way on the processor.
-//!
-//! Build programs that use this crate with `codegen-units = 1` in their release profile. With
-//! Cargo's default of sixteen, batches take up to 1.13 times as long.
-//!
-//! Every private operation is blinded. Its result is checked with the public exponent before it is
-//! released. No branch and no address depends on a secret; see `SECURITY.md` for what that covers.
-//!
-//! ```
-//! use tollgate_rsa::{Hash, PrivateKey};
-//!
-//! let key = PrivateKey::generate(2048)?; // or from_pem, from_der
-//! let signature = key.sign_pkcs1v15(Hash::Sha256, b"a message")?;
-//! key.public().verify_pkcs1v15(Hash::Sha256, b"a message", &signature)?;
-//! # Ok::<(), tollgate_rsa::Error>(())
-//! ```
-//!
-//! Features: `keygen`, `pem` and `signature` (the traits of the crate `signature`) are on by default;
-//! `legacy-hashes` adds MD5 and others, to verify old signatures. The guide for users of the crate
-//! `rsa` is `docs/moving-from-rsa.md` in this crate.
-//!
-//! This is the public crate of the engine: its versions follow semantic versioning.
+#![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
 mod algorithm;

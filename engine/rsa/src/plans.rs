@@ -71,16 +71,16 @@ const IFMA_AGAINST_BLOCKS_INTEL: [Row; 8] = [
     row(Public, 4096, None, 5.54),
 ];
 
-/// IFMA lanes compared with limbs (MULX), on a Zen 5 core (docs/experiments.md). Used for keys
+/// IFMA lanes compared with limbs (MULX), on a Zen 5 core (docs/tried-kernels.md). Used for keys
 /// above 4096 bits, and for all keys if lane blocks are vetoed.
 const IFMA_AGAINST_LIMBS: [Row; 2] = [row(Private, 8192, None, 1.3), row(Public, 8192, None, 1.3)];
 
-/// AVX2 lanes compared with limbs (MULX), on a Zen 5 core with IFMA vetoed (docs/experiments.md).
+/// AVX2 lanes compared with limbs (MULX), on a Zen 5 core with IFMA vetoed (docs/tried-kernels.md).
 const AVX2_AGAINST_LIMBS: [Row; 3] =
     [row(Private, 1024, None, 6.3), row(Private, 8192, None, 5.1), row(Public, 8192, None, 5.1)];
 
 /// AVX-IFMA lanes compared with limbs (MULX), on a Zen 4 core in the encoding of AVX-512, with IFMA
-/// vetoed (docs/experiments.md).
+/// vetoed (docs/tried-kernels.md).
 const AVXIFMA_AGAINST_LIMBS: [Row; 4] = [
     row(Private, 1024, None, 2.65),
     row(Private, 8192, None, 2.2),
@@ -89,7 +89,7 @@ const AVXIFMA_AGAINST_LIMBS: [Row; 4] = [
 ];
 
 /// AVX-512F lanes compared with limbs (MULX), on a Granite Rapids core with IFMA vetoed
-/// (docs/experiments.md).
+/// (docs/tried-kernels.md).
 const AVX512_AGAINST_LIMBS: [Row; 4] = [
     row(Private, 1024, None, 5.4),
     row(Private, 8192, None, 4.2),

@@ -15,6 +15,8 @@ use tollgate_rsa::pkcs8::der::{self, Decode as _, Encode as _, Reader as _, TagN
 use tollgate_rsa::pkcs8::{PrivateKeyInfoRef, spki};
 use zeroize::Zeroizing;
 
+use crate::key_exchange::no_kernels;
+
 /// A key on P-256 that signs with ECDSA on the engine's kernels. Each handshake signs alone, in its
 /// own thread.
 pub struct EcdsaKey {
@@ -40,20 +42,24 @@ const SPKI_HEAD: [u8; 26] = [
 
 impl EcdsaKey {
     /// Makes a signing key.
-    #[must_use]
-    pub fn new(secret: SecretKey) -> Self {
-        let curve = P256::best();
+    ///
+    /// # Errors
+    ///
+    /// `General`: this processor has no kernels of P-256.
+    pub fn new(secret: SecretKey) -> Result<Self, Error> {
+        let curve = P256::best().map_err(no_kernels)?;
         let public = curve.public_key(&secret);
         let public_der = [&SPKI_HEAD[..], &public.to_bytes()].concat();
-        Self { curve, secret: Arc::new(secret), public, public_der }
+        Ok(Self { curve, secret: Arc::new(secret), public, public_der })
     }
 
     /// Reads a key in the format PKCS#8 or SEC 1.
     ///
     /// # Errors
     ///
-    /// `General`: the key is not on P-256, or is invalid.
+    /// `General`: the key is not on P-256, or is invalid, or this processor has no kernels of P-256.
     pub fn from_der(der: &PrivateKeyDer<'_>) -> Result<Self, Error> {
+        P256::best().map_err(no_kernels)?;
         read(der).ok_or_else(|| {
             Error::General("not a key on P-256: load it with rustls's own provider".to_owned())
         })
@@ -77,7 +83,8 @@ pub(crate) fn read(der: &PrivateKeyDer<'_>) -> Option<EcdsaKey> {
     {
         return None;
     }
-    let key = EcdsaKey::new(SecretKey::from_bytes(parts.number.try_into().ok()?).ok()?);
+    let secret = SecretKey::from_bytes(parts.number.try_into().ok()?).ok()?;
+    let key = EcdsaKey::new(secret).ok()?;
     let is_ours = |point: &[u8]| PublicKey::from_bytes(point).is_ok_and(|p| p == key.public);
     parts.point.is_none_or(is_ours).then_some(key)
 }

@@ -4,7 +4,7 @@ use rustls::crypto::{ActiveKeyExchange, GetRandomFailed, SharedSecret, Supported
 use rustls::ffdhe_groups::FfdheGroup;
 use rustls::{Error, NamedGroup, PeerMisbehaved};
 use tollgate_curves::p256::{self, P256};
-use tollgate_curves::{PublicKey, SecretKey, X25519};
+use tollgate_curves::{PublicKey, SecretKey, Unavailable, X25519};
 use zeroize::Zeroizing;
 
 /// The group of X25519, on the engine's kernels (RFC 7748). Each handshake computes alone, in its
@@ -16,7 +16,7 @@ impl SupportedKxGroup for X25519Group {
     fn start(&self) -> Result<Box<dyn ActiveKeyExchange>, Error> {
         let mut random = Zeroizing::new([0; 32]);
         getrandom::fill(&mut *random).map_err(|_| GetRandomFailed)?;
-        let (curve, secret) = (X25519::best(), SecretKey::from_bytes(&random));
+        let (curve, secret) = (X25519::best().map_err(no_kernels)?, SecretKey::from_bytes(&random));
         let public = curve.public_key(&secret);
         Ok(Box::new(Exchange { curve, secret, public }))
     }
@@ -63,7 +63,7 @@ pub struct Secp256r1Group;
 
 impl SupportedKxGroup for Secp256r1Group {
     fn start(&self) -> Result<Box<dyn ActiveKeyExchange>, Error> {
-        let curve = P256::best();
+        let curve = P256::best().map_err(no_kernels)?;
         let secret = loop {
             let mut random = Zeroizing::new([0; 32]);
             getrandom::fill(&mut *random).map_err(|_| GetRandomFailed)?;
@@ -105,6 +105,11 @@ impl ActiveKeyExchange for Secp256r1Exchange {
     fn group(&self) -> NamedGroup {
         NamedGroup::secp256r1
     }
+}
+
+/// The error of a processor for which [`provider`](crate::provider) leaves keys and groups to aws-lc-rs.
+pub(crate) fn no_kernels(why: Unavailable) -> Error {
+    Error::General(why.to_string())
 }
 
 /// The error of a peer's key share that cannot be used.

@@ -1,56 +1,4 @@
-//! Keys and key exchange for rustls on the engine, and a crypto provider with them.
-//!
-//! [`provider`] is rustls's aws-lc-rs provider with these changes: RSA keys loaded by it sign through
-//! a [`Queue`]. Where the processor has AVX2, BMI2 and ADX, the group secp256r1 is the engine's. With
-//! AVX-512 IFMA, X25519 is too, also as the half of X25519MLKEM768, and keys on P-256 sign with the
-//! engine. All other keys, and all other cryptography, stay with aws-lc-rs.
-//! [`SigningKey`] is an RSA key that signs through a queue, and [`EcdsaKey`] a key on P-256, for
-//! programs with their own certificate resolver; [`X25519Group`], [`X25519MlKem768Group`] and
-//! [`Secp256r1Group`] are groups.
-//!
-//! * **rustls signs synchronously**: `Signer::sign` returns the signature and blocks the
-//!   connection's thread until then. A server with one thread therefore gains only from the faster
-//!   single operation. Batches need several threads that sign at the same time.
-//! * The queue needs no thread of its own. A signing thread runs its own request and the requests
-//!   that arrived meanwhile.
-//! * Each key is a caller of the queue: keys get equal shares of it, and the requests of one key
-//!   run in order.
-//! * A thread holds one slot of the queue while it signs. If all slots are in use, a signature is
-//!   refused and its handshake fails. So set `slots_per_caller_max` (default 128) and `capacity`
-//!   (default 256) to at least the number of threads.
-//! * An RSA key that the engine does not support is refused. It is not passed to aws-lc-rs, so that
-//!   no key is slow without notice.
-//!
-//! ```
-//! use std::sync::Arc;
-//!
-//! use rustls::ServerConfig;
-//! use rustls::pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};
-//! use tollgate_queue::{Config, Queue};
-//!
-//! # use openssl::{asn1::Asn1Time, hash::MessageDigest, pkey::PKey, x509::X509};
-//! # let pair = PKey::from_rsa(openssl::rsa::Rsa::generate(2048)?)?;
-//! # let key_pem = pair.private_key_to_pem_pkcs8()?;
-//! # let mut made = X509::builder()?;
-//! # made.set_version(2)?;
-//! # made.set_pubkey(&pair)?;
-//! # made.set_not_before(Asn1Time::days_from_now(0)?.as_ref())?;
-//! # made.set_not_after(Asn1Time::days_from_now(2)?.as_ref())?;
-//! # made.sign(&pair, MessageDigest::sha256())?;
-//! # let certificate_pem = made.build().to_pem()?;
-//! let certificates = CertificateDer::pem_slice_iter(&certificate_pem).collect::<Result<_, _>>()?;
-//! let key = PrivateKeyDer::from_pem_slice(&key_pem)?;
-//!
-//! let queue = Queue::of_this_processor(Config::default())?; // one for the whole program
-//! let config = ServerConfig::builder_with_provider(Arc::new(tollgate_rustls::provider(&queue)))
-//!     .with_safe_default_protocol_versions()?
-//!     .with_no_client_auth()
-//!     .with_single_cert(certificates, key)?;
-//! # let _ = config;
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
-//!
-//! Versions follow semantic versioning; a new major version of rustls means a new one here.
+#![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
 mod ecdsa_key;
@@ -86,14 +34,13 @@ pub use signing_key::SigningKey;
 pub fn provider(queue: &Queue<PrivateJob>) -> CryptoProvider {
     let others = aws_lc_rs::default_provider();
     let p256 = P256::best();
-    let p256_is_right = p256.passes_test();
+    let agrees_on_p256 = p256.is_ok_and(|curve| curve.beats_openssl() && curve.passes_test());
     // with MULX, a signature takes 1.2 times as long as that of aws-lc-rs
-    let signs_with_p256 = matches!(p256, P256::Ifma(_)) && p256_is_right;
+    let signs_with_p256 = matches!(p256, Ok(P256::Ifma(..))) && agrees_on_p256;
     let loader = KeyLoader { queue: queue.clone(), signs_with_p256, others: others.key_provider };
-    let agrees_on_p256 = p256 != P256::Portable && p256_is_right;
-    let x25519 = X25519::best();
-    // with MULX, a key and a secret together take 0.96 to 1.03 times as long as those of aws-lc-rs
-    let agrees_on_x25519 = matches!(x25519, X25519::Ifma(_)) && x25519.passes_test();
+    // `graviola` is as fast as aws-lc-rs: both have the code of s2n-bignum
+    let x25519 = X25519::best().ok().filter(|curve| matches!(curve, X25519::Ifma(_)));
+    let agrees_on_x25519 = x25519.is_some_and(X25519::passes_test);
     let mut kx_groups = others.kx_groups;
     for group in &mut kx_groups {
         match group.name() {

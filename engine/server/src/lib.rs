@@ -1,44 +1,4 @@
-//! Embedded TLS server. It uses OpenSSL with the Tollgate provider, one thread per core, and
-//! non-blocking sockets.
-//!
-//! The fourth rung of the benchmark ladder measures this server. The server therefore reports which
-//! engine signed, the parameters of each handshake, the result of each request, and the CPU time of
-//! each worker.
-//!
-//! * [`Server::start`] takes a [`Config`]; [`Running::stop`] drains, flushes the log and reports.
-//! * HTTP/1.1 with keep-alive and pipelining: `/bytes/N` (byte i is i modulo [`BODY_PERIOD`], N up
-//!   to [`BODY_BYTES_MAX`]), files below a root, `/metrics`; GET and HEAD. Every client can
-//!   read the metrics: counts and the kind of key, but no data of clients.
-//! * HTTP/2 beside it with [`Config::http2`], also for a proxy, which speaks HTTP/1.1 to back ends.
-//! * TLS 1.2 and 1.3. RSA key exchange only with [`Config::allow_rsa_kx`], resumption only with
-//!   [`Config::resumption`]. No early data, renegotiation or compression.
-//! * [`in_memory`] has the same connections without sockets, to measure their cost.
-//! * [`log`] is the access log, one line per handshake and per request, and its reader.
-//! * Every wait and every queue is bounded; [`Limits`] sets the bounds that concern clients.
-//!
-//! Each worker is a thread with its own listener, event loop and OpenSSL library context. Workers
-//! share no locks of libcrypto's contexts, and servers with different engines in one process affect
-//! neither each other nor the default library context. If the engine refuses the key, the start
-//! fails; there is no silent fallback.
-//!
-//! ```
-//! use core::time::Duration;
-//! use tollgate_server::{Certificate, Config, Engine, KeyKind, Server};
-//!
-//! let config = Config {
-//!     engine: Engine::Tollgate,
-//!     certificate: Certificate::SelfSigned(KeyKind::Rsa { bits: 2048 }),
-//!     ..Config::default()
-//! };
-//! let running = Server::start(config)?;
-//! println!("curl --insecure https://{}/bytes/14336", running.addr());
-//! assert_eq!(running.counters().signer.provider, "tollgate");
-//! let report = running.stop(Duration::from_secs(5));
-//! assert_eq!(report.connections_cut, 0);
-//! # Ok::<(), tollgate_server::Error>(())
-//! ```
-//!
-//! This crate is internal: what it promises is the program `tollgate serve` and its files.
+#![doc = include_str!("../README.md")]
 #![deny(unsafe_code)]
 
 mod addresses;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use openssl::nid::Nid;
 use openssl::pkey::{Id, PKey};
-use tollgate_curves::p256::SecretKey;
+use tollgate_curves::p256::{P256, SecretKey};
 use tollgate_keyless::{Ski, Stub};
 use tollgate_rsa::PrivateKey;
 use zeroize::Zeroizing;
@@ -148,6 +148,7 @@ fn private(path: &Path, pem: &[u8]) -> Result<(Ski, Secret), Error> {
             if key.group().curve_name() != Some(Nid::X9_62_PRIME256V1) {
                 return Err(refuse(&"its curve is not P-256"));
             }
+            P256::best().map_err(|why| refuse(&why))?;
             let number = key.private_key().to_vec_padded(32).map(Zeroizing::new);
             let number = number.map_err(|why| refuse(&why))?;
             let bytes = <&[u8; 32]>::try_from(&number[..]).expect("padded to 32 bytes");

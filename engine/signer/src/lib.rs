@@ -1,24 +1,4 @@
-//! Remote signer: signs and decrypts for the front ends of a site, with one queue for all of them.
-//!
-//! * [`Signer::start`] takes a [`Config`]; [`Running::stop`] drains and reports.
-//! * Clients speak the protocol of gokeyless ([`tollgate_keyless`]) on a Unix socket, where the
-//!   system names their user, or on TLS 1.3 with a certificate of their own.
-//! * Each client has its keys and operations. For all other keys the answer is the same as for keys
-//!   that do not exist. The raw operation must be allowed for the key and for the client.
-//! * Decryption rejects implicitly: a client never learns whether a padding was valid.
-//! * Requests of all connections meet in one queue, so those of several front ends share lanes.
-//! * A GPU can run large batches of RSA operations ([`UnitKind::Gpu`]).
-//! * Keys may be those of upstream signers ([`RelaySettings`]): the signer sends operations on over
-//!   TLS 1.3, asks a second signer if the first one is slow, and checks each signature.
-//! * Keys may be in tokens with a PKCS#11 module ([`TokenSettings`]). Their operations run there, on
-//!   threads of their own, and each signature is checked.
-//! * Every operation is in the audit log before its result leaves.
-//! * Every wait and every queue is bounded; [`Limits`] sets the bounds that concern clients.
-//!
-//! Each worker is a thread with an event loop. In each turn it submits the requests that have come,
-//! runs them in batches, and answers.
-//!
-//! This crate is internal: what it promises is the program `tollgate signer` and its files.
+#![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
 mod account;

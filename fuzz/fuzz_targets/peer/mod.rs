@@ -26,7 +26,7 @@ pub(crate) fn server(tickets: bool) -> ServerConfig {
     let key = PrivateKeyDer::from_pem_slice(pem.as_bytes()).expect("a key");
     let key = any_supported_type(&key).expect("a key of RSA");
     // the key need not belong to the certificate: the client verifies no signature
-    let certificate = include_bytes!("../../seeds/probe/certificate.der");
+    let certificate = include_bytes!("../../seeds/texts/probe/certificate.der");
     let certified = CertifiedKey::new(vec![CertificateDer::from(&certificate[..])], key);
     let mut server = ServerConfig::builder_with_provider(Arc::new(default_provider()))
         .with_safe_default_protocol_versions()

@@ -1,16 +1,13 @@
 //! Keys for measurements: the built-in public test keys, or a key from a file.
 
-use std::fs::File;
-use std::io::Read as _;
 use std::path::Path;
 use std::sync::Arc;
 
 use openssl::rsa::Rsa;
 use tollgate_rsa::PrivateKey;
-use zeroize::Zeroizing;
 
 use crate::error::CliError;
-use crate::interrupt;
+use crate::read;
 
 /// Sizes of the built-in keys, in bits.
 pub(crate) const SIZES: [u32; 6] = [512, 1024, 2048, 3072, 4096, 8192];
@@ -30,12 +27,6 @@ pub(crate) const ECDSA_P256: &[u8] = include_bytes!("../../../vectors/keys/ec-p2
 
 /// A key on edwards25519, PKCS#8.
 pub(crate) const ED25519: &[u8] = include_bytes!("../../../vectors/keys/ed25519.pem");
-
-/// The longest file that is read, in bytes. The parser accepts at most 64 KiB.
-const FILE_MAX_BYTES: u64 = 1 << 20;
-
-/// Capacity of the first buffer, in bytes: the longest file that the parser accepts.
-const FILE_START_BYTES: usize = 1 << 16;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum KeyOperation {
@@ -69,7 +60,7 @@ impl Key {
 
     /// Returns the key in a file, PEM or DER. An error begins with the name of the file.
     pub(crate) fn from_file(path: &Path) -> Result<Self, CliError> {
-        Self::new(&read(path)?, &path.display().to_string())
+        Self::new(&read::key(path)?, &path.display().to_string())
     }
 
     fn new(bytes: &[u8], name: &str) -> Result<Self, CliError> {
@@ -93,27 +84,6 @@ impl Key {
     pub(crate) fn bits(&self) -> u32 {
         u32::try_from(self.ours.bits()).expect("at most 8192")
     }
-}
-
-pub(crate) fn read(path: &Path) -> Result<Zeroizing<Vec<u8>>, CliError> {
-    // One allocation: a buffer that grows leaves copies of the key in freed memory.
-    let mut bytes = Zeroizing::new(Vec::with_capacity(FILE_START_BYTES));
-    let read = interrupt::ends_at_once(|| {
-        let file = File::open(path)?;
-        let size = file.metadata()?.len();
-        file.take(FILE_MAX_BYTES + 1).read_to_end(&mut bytes)?;
-        Ok(size)
-    });
-    // 0 for a pipe or a device
-    let size = read.map_err(CliError::at(path))?;
-    if bytes.len() as u64 > FILE_MAX_BYTES {
-        let size = if size > FILE_MAX_BYTES { size.to_string() } else { "over 1048576".to_owned() };
-        bail!(
-            "{}: it has {size} bytes, more than any key file: is this the right file?",
-            path.display()
-        );
-    }
-    Ok(bytes)
 }
 
 #[cfg(test)]

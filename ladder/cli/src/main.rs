@@ -1,36 +1,32 @@
-//! `tollgate`: the cost of a TLS connection, rung by rung.
-#![deny(unsafe_code)]
+//! `tollgate-ladder`: the verbs that measure, which `tollgate VERB` runs.
+#![forbid(unsafe_code)]
 
 #[macro_use]
-mod error;
+extern crate tollgate;
 
 mod bounds;
 mod cells;
 mod contenders;
 mod figures;
-mod folder;
 mod histogram;
 mod host;
-mod interrupt;
 mod keys;
 mod measure;
 mod options;
 mod output;
-mod progress;
-mod read;
 mod run;
-mod service;
 mod shelf;
-mod stdout;
 mod verbs;
 
 use std::process::ExitCode;
 
+use tollgate::{error, interrupt, progress, read, service};
+
 use crate::error::CliError;
 use crate::options::{Options, Verb};
 use crate::verbs::{
-    agent, bench, compare, completions, fleet, kernel, key, ladder, man, model, provider, report,
-    serve, session, signer, simulate, speed, trial, tune, workload,
+    agent, bench, compare, completions, fleet, kernel, ladder, man, model, report, serve, session,
+    simulate, speed, trial, tune, workload,
 };
 
 fn main() -> ExitCode {
@@ -50,15 +46,12 @@ fn run() -> Result<ExitCode, CliError> {
         Verb::Completions(options) => completions::run(&options),
         Verb::Fleet(options) => fleet::run(&options),
         Verb::Kernel(options) => kernel::run(&options),
-        Verb::Key(options) => key::run(&options),
         Verb::Ladder(options) => ladder::run(&options),
         Verb::Man(options) => man::run(&options),
         Verb::Model(options) => model::run(&options),
-        Verb::Provider(options) => provider::run(&options),
         Verb::Report(options) => report::run(&options),
         Verb::Serve(options) => serve::run(&options),
         Verb::Session(options) => session::run(&options),
-        Verb::Signer(options) => signer::run(&options),
         Verb::Simulate(options) => simulate::run(&options),
         Verb::Speed(options) => speed::run(&options),
         Verb::Trial(options) => trial::run(&options),

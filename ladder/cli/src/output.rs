@@ -1,66 +1,15 @@
-//! The program's output: tables, records and messages.
+//! The output of verbs that measure: tables, and records as JSON Lines.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
-use std::process::ExitCode;
 
-use serde_json::Value;
+use tollgate::output::check_stdout;
+pub(crate) use tollgate::output::{fail, say, write_object};
 use tollgate_record::{Record, jsonl};
 
 use crate::error::CliError;
 use crate::progress;
-use crate::stdout;
-
-/// Exit code if the reader closed standard output: 128 + SIGPIPE, as in a shell.
-const UNREAD: u8 = 141;
-
-/// Checks that standard output was open when the program started.
-pub(crate) fn check_stdout() -> Result<(), CliError> {
-    if stdout::was_closed() {
-        bail!("standard output is closed: redirect it to a file, or to /dev/null");
-    }
-    Ok(())
-}
-
-/// Prints a line to standard error; errors are ignored.
-pub(crate) fn say(line: &str) {
-    let _ = progress::aside(|| writeln!(io::stderr().lock(), "{line}"));
-}
-
-/// Prints an error, and returns its exit code; a closed pipe ends the program silently.
-pub(crate) fn fail(error: &CliError) -> ExitCode {
-    if error.is_unread {
-        return ExitCode::from(UNREAD);
-    }
-    say(&format!("tollgate: {error}"));
-    ExitCode::from(2)
-}
-
-/// Prints text, and writes a JSON object to the file `json`. If `json` is `-`, the text goes to
-/// standard error.
-pub(crate) fn text_and_object(
-    json: Option<&Path>,
-    text: &str,
-    object: &Value,
-) -> Result<(), CliError> {
-    let mut output = Output::new(None)?;
-    if json == Some(Path::new("-")) {
-        output.leave_stdout();
-    }
-    output.text(text)?;
-    json.map_or(Ok(()), |path| write_object(path, object))
-}
-
-/// Writes a JSON object to a file, and replaces an existing file. The path `-` means standard
-/// output.
-pub(crate) fn write_object(path: &Path, object: &Value) -> Result<(), CliError> {
-    let text = format!("{object:#}\n");
-    if path == Path::new("-") {
-        return io::stdout().write_all(text.as_bytes()).map_err(CliError::of_output);
-    }
-    fs::write(path, text).map_err(CliError::at(path))
-}
 
 pub(crate) struct Output {
     /// True if standard output carries JSON.

@@ -219,8 +219,8 @@ impl State {
         self.slots.get(&place).copied().unwrap_or(unknown)
     }
 
-    /// Returns the struct that contains an operand. If a public value is added to the pointer, it is
-    /// taken for an index.
+    /// Returns the struct that contains an operand. If a public value is added to the pointer, it
+    /// is taken for an index.
     pub(crate) fn structure(&self, memory: Memory) -> Option<Struct> {
         let value = |register: Option<Gpr>| register.map(|register| self.registers[register]);
         match (value(memory.base), value(memory.index)) {

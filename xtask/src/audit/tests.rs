@@ -97,67 +97,71 @@ fn loops_on_lengths_and_constants_pass() {
 }
 
 #[test]
-fn a_branch_on_a_loaded_value() {
-    only(
-        &["cmp    QWORD PTR [rdi],0x0", "je     10ff <good>"],
-        "1001",
-        "branch depends on a secret",
-    );
-    only(&["mov    eax,DWORD PTR [rdi]", "dec    eax", "jne    10ff <good>"], "1002", "jne");
-}
-
-#[test]
-fn a_branch_on_a_carry() {
-    let lines = ["mov    rax,QWORD PTR [rdi]", "adcx   rax,rsi", "jb     10ff <good>"];
-    only(&lines, "1002", "jb 10ff");
-    // dec does not change the carry of the sum
-    let lines = ["add    QWORD PTR [rdi],rcx", "dec    rsi", "jae    10ff <good>"];
-    only(&lines, "1002", "jae");
-    assert!(
-        planted(&["add    QWORD PTR [rdi],rcx", "dec    rsi", "jne    10ff <good>"]).is_empty()
-    );
-}
-
-#[test]
-fn a_load_or_store_by_a_mask() {
-    for line in [
-        "vmovdqa64 zmm1{k1},ZMMWORD PTR [rdi]",
-        "vpternlogq zmm1{k1},zmm2,ZMMWORD PTR [rdi],0xca",
-        "vmovdqa64 ZMMWORD PTR [rdi]{k1},zmm0",
-        "vpmaskmovq ymm0,ymm1,YMMWORD PTR [rdi]",
-        "vpcompressq ZMMWORD PTR [rdi]{k1},zmm0",
+fn one_use_of_a_secret_is_one_finding() {
+    let branch = "a branch depends on a secret";
+    let address = "an address depends on a secret";
+    for (code, at, what) in [
+        ("cmp    QWORD PTR [rdi],0x0; je     10ff <good>", "1001", branch),
+        ("mov    eax,DWORD PTR [rdi]; dec    eax; jne    10ff <good>", "1002", "jne"),
+        // carries; dec does not change the carry of the sum
+        ("mov    rax,QWORD PTR [rdi]; adcx   rax,rsi; jb     10ff <good>", "1002", "jb 10ff"),
+        ("add    QWORD PTR [rdi],rcx; dec    rsi; jae    10ff <good>", "1002", "jae"),
+        // loads and stores by a mask
+        ("vmovdqa64 zmm1{k1},ZMMWORD PTR [rdi]", "1000", "by a mask"),
+        ("vpternlogq zmm1{k1},zmm2,ZMMWORD PTR [rdi],0xca", "1000", "by a mask"),
+        ("vmovdqa64 ZMMWORD PTR [rdi]{k1},zmm0", "1000", "by a mask"),
+        ("vpmaskmovq ymm0,ymm1,YMMWORD PTR [rdi]", "1000", "by a mask"),
+        ("vpcompressq ZMMWORD PTR [rdi]{k1},zmm0", "1000", "by a mask"),
+        // branches on masks and vectors
+        ("kortestb k1,k1; jb     10ff <good>", "1001", branch),
+        ("kmovb  eax,k1; test   eax,eax; jne    10ff <good>", "1002", branch),
+        ("vptest ymm0,ymm1; je     10ff <good>", "1001", branch),
+        // public the first time, secret the second
+        (
+            "xor eax,eax; cmp rax,rsi; je 10ff <good>; mov rax,QWORD PTR [rdi]; jmp 1001 \
+             <good+0x1>",
+            "1002",
+            branch,
+        ),
+        (
+            "mov rax,QWORD PTR [rdi]; mov QWORD PTR [rsp-0x8],rax; mov rcx,QWORD PTR [rsp-0x8]; \
+             test rcx,rcx; je 10ff <good>",
+            "1004",
+            branch,
+        ),
+        (
+            "mov    rax,QWORD PTR [rdi]; mov    rcx,QWORD PTR [rdx+rax*8]",
+            "1001",
+            "address depends on a secret: mov rcx,QWORD PTR [rdx+rax*8]",
+        ),
+        ("mov    rax,QWORD PTR [rdi]; mov    QWORD PTR [rax],rcx", "1001", address),
+        ("vmovq  rax,xmm0; vmovdqa64 zmm1,ZMMWORD PTR [rdx+rax*1]", "1001", address),
+        ("vpgatherqq zmm0{k1},QWORD PTR [rdi+zmm1*8]", "1000", "a gather"),
+        ("vpscatterqq QWORD PTR [rdi+zmm1*8]{k1},zmm0", "1000", "scatter"),
+        ("mov    rax,QWORD PTR [rdi]; xor    edx,edx; div    rsi", "1002", "time of a division"),
+        ("call   QWORD PTR [rip+0x1]  # 3010 <_DYNAMIC>", "1000", "not audited: qsort"),
+        ("call   rax", "1000", "computed address"),
+        ("jmp    rsi", "1000", "computed address"),
+        ("jmp    7000 <elsewhere>", "1000", "without a name"),
+        // an address that the loader filled in
+        ("mov    rbp,QWORD PTR [rip+0x1]  # 3010 <_DYNAMIC>; call   rbp", "1001", "audited: qsort"),
+        ("mov    rdx,QWORD PTR [rdi]; call   QWORD PTR [rip+0x1]  # 3000 <_D>", "1001", "length"),
+        ("mov    rcx,QWORD PTR [rdi]; rep stos QWORD PTR es:[rdi],rax", "1001", "length"),
+        ("rdrand rax", "1000", "does not know: rdrand rax"),
+        ("mov    rax,cr0", "1000", "does not know: mov rax,cr0"),
+        ("(bad)", "1000", "does not know: (bad)"),
     ] {
-        only(&[line], "1000", "by a mask");
+        only(&code.split("; ").collect::<Vec<_>>(), at, what);
     }
-    assert!(planted(&["vpternlogq zmm1{k1},zmm2,zmm3,0xca"]).is_empty());
-}
-
-#[test]
-fn a_branch_on_a_mask_or_a_vector() {
-    only(&["kortestb k1,k1", "jb     10ff <good>"], "1001", "branch");
-    let lines = ["kmovb  eax,k1", "test   eax,eax", "jne    10ff <good>"];
-    only(&lines, "1002", "branch");
-    only(&["vptest ymm0,ymm1", "je     10ff <good>"], "1001", "branch");
-}
-
-#[test]
-fn a_secret_that_reaches_the_branch_over_a_loop_or_the_stack() {
-    let lines = [
-        "xor    eax,eax",
-        "cmp    rax,rsi", // public the first time, secret the second
-        "je     10ff <good>",
-        "mov    rax,QWORD PTR [rdi]",
-        "jmp    1001 <good+0x1>",
-    ];
-    only(&lines, "1002", "branch");
-    let lines = [
-        "mov    rax,QWORD PTR [rdi]",
-        "mov    QWORD PTR [rsp-0x8],rax",
-        "mov    rcx,QWORD PTR [rsp-0x8]",
-        "test   rcx,rcx",
-        "je     10ff <good>",
-    ];
-    only(&lines, "1004", "branch");
+    for code in [
+        "add    QWORD PTR [rdi],rcx; dec    rsi; jne    10ff <good>",
+        "vpternlogq zmm1{k1},zmm2,zmm3,0xca",
+        // lea computes an address without a read
+        "mov    rax,QWORD PTR [rdi]; lea    rcx,[rdx+rax*8]",
+        "mov    rax,rcx; xor    edx,edx; div    rsi",
+    ] {
+        assert!(planted(&code.split("; ").collect::<Vec<_>>()).is_empty(), "{code}");
+    }
     // a vector overwrites the length that was spilled
     let lines = [
         "mov    QWORD PTR [rsp-0x40],rsi",
@@ -167,47 +171,6 @@ fn a_secret_that_reaches_the_branch_over_a_loop_or_the_stack() {
     ];
     let found = planted(&lines);
     assert!(found.iter().any(|found| found.contains("at 1003: a branch")), "{found:#?}");
-}
-
-#[test]
-fn an_address_from_a_loaded_value() {
-    let index = ["mov    rax,QWORD PTR [rdi]", "mov    rcx,QWORD PTR [rdx+rax*8]"];
-    only(&index, "1001", "address depends on a secret: mov rcx,QWORD PTR [rdx+rax*8]");
-    let store = ["mov    rax,QWORD PTR [rdi]", "mov    QWORD PTR [rax],rcx"];
-    only(&store, "1001", "address");
-    let vector = ["vmovq  rax,xmm0", "vmovdqa64 zmm1,ZMMWORD PTR [rdx+rax*1]"];
-    only(&vector, "1001", "address");
-    // lea computes an address without a read
-    assert!(planted(&["mov    rax,QWORD PTR [rdi]", "lea    rcx,[rdx+rax*8]"]).is_empty());
-}
-
-#[test]
-fn a_gather_and_a_scatter() {
-    only(&["vpgatherqq zmm0{k1},QWORD PTR [rdi+zmm1*8]"], "1000", "a gather");
-    only(&["vpscatterqq QWORD PTR [rdi+zmm1*8]{k1},zmm0"], "1000", "scatter");
-}
-
-#[test]
-fn a_division_of_a_secret() {
-    let lines = ["mov    rax,QWORD PTR [rdi]", "xor    edx,edx", "div    rsi"];
-    only(&lines, "1002", "the time of a division");
-    assert!(planted(&["mov    rax,rcx", "xor    edx,edx", "div    rsi"]).is_empty());
-}
-
-#[test]
-fn calls_of_unknown_functions() {
-    only(&["call   QWORD PTR [rip+0x1]  # 3010 <_DYNAMIC>"], "1000", "not audited: qsort");
-    only(&["call   rax"], "1000", "computed address");
-    only(&["jmp    rsi"], "1000", "computed address");
-    only(&["jmp    7000 <elsewhere>"], "1000", "without a name");
-}
-
-#[test]
-fn a_length_from_a_loaded_value() {
-    let lines = ["mov    rdx,QWORD PTR [rdi]", "call   QWORD PTR [rip+0x1]  # 3000 <_DYNAMIC>"];
-    only(&lines, "1001", "length depends on a secret");
-    let lines = ["mov    rcx,QWORD PTR [rdi]", "rep stos QWORD PTR es:[rdi],rax"];
-    only(&lines, "1001", "length");
 }
 
 #[test]
@@ -359,19 +322,6 @@ fn parts_are_followed_at_their_calls() {
     // a closure without a caller is not checked
     let lost = found(&["nop"]);
     assert!(lost.len() == 1 && lost[0].contains("no kernel with a row calls it"), "{lost:#?}");
-}
-
-#[test]
-fn a_call_of_an_address_that_the_loader_filled_in() {
-    let lines = ["mov    rbp,QWORD PTR [rip+0x1]  # 3010 <_DYNAMIC>", "call   rbp"];
-    only(&lines, "1001", "not audited: qsort");
-}
-
-#[test]
-fn an_instruction_that_is_not_known() {
-    only(&["rdrand rax"], "1000", "does not know: rdrand rax");
-    only(&["mov    rax,cr0"], "1000", "does not know: mov rax,cr0");
-    only(&["(bad)"], "1000", "does not know: (bad)");
 }
 
 #[test]

@@ -5,10 +5,10 @@
 use super::work::{
     BLOCKS, FORMS, NARROW, NARROW_FOLDS, NARROW_PRODUCTS, SIZES, blocks, field_carries,
     field_limbs, field_products, field_squares, finish, fold_columns, half_finish, half_fold,
-    half_fold_rows, half_rows, half_triangle, halves, limb_adding, limb_diagonal,
-    limb_field_products, limb_field_reductions, limb_field_squares, limb_masking, limb_steps,
-    limb_steps_squared, limb_tile, limb_triangle, long_blocks, montgomery_forms, narrow_fold,
-    narrow_rows, nothing, row, rows, small_factor, streams, sum, triangle, whole_square,
+    half_fold_rows, half_rows, half_triangle, halves, limb_adding, limb_diagonal, limb_masking,
+    limb_steps, limb_steps_squared, limb_tile, limb_triangle, long_blocks, montgomery_forms,
+    narrow_fold, narrow_rows, nothing, row, rows, small_factor, streams, sum, triangle,
+    whole_square,
 };
 use super::{Multiplies, Row, Work};
 use crate::machine_code::instruction::{R9, RCX, RDI, RDX, RSI};
@@ -239,15 +239,6 @@ pub(crate) const TABLE: &[Row] = &[
         once: field_carries(1),
         passes: vec![sum(&[Multiplies::halves(3 * 25, 3 * 25), field_carries(4), small_factor()])],
     }),
-    // a pass is a step, or one of the last doublings
-    row("ladder64_mulx::ladder64_mulx", "bits", "", |_| {
-        let work = |products, squares| {
-            let (products, squares) = (limb_field_products(products), limb_field_squares(squares));
-            sum(&[products, squares, limb_field_reductions(1)])
-        };
-        Work { once: work(2, 2), passes: vec![work(5, 4), work(2, 2)] }
-    }),
-    row("comb64_mulx::comb64_mulx", "windows", "", |_| Work::rows(limb_field_products(7))),
     row("comb52_mb8_ifma::comb52_mb8_ifma", "windows", "", |_| Work {
         once: field_carries(2),
         // the first window starts the sums

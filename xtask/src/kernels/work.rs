@@ -205,22 +205,6 @@ pub(super) fn field_squares(n: u64) -> Multiplies {
     Multiplies::halves(n * (15 + 5), n * (15 + 4))
 }
 
-/// Returns products in the field of 2^255 - 19 on four limbs. All rows but the first are added, and
-/// so is the high half, by the reduction.
-pub(super) fn limb_field_products(n: u64) -> Multiplies {
-    sum(&[Multiplies::limbs(n * 16, n * 3 * 5, n * 3 * 4), limb_field_reductions(n)])
-}
-
-/// Returns squares: the products of different limbs, then twice these and the squares of limbs.
-pub(super) fn limb_field_squares(n: u64) -> Multiplies {
-    sum(&[Multiplies::limbs(n * (6 + 4), n * (5 + 7), n * (4 + 7)), limb_field_reductions(n)])
-}
-
-/// Returns reductions, or products by a small factor.
-pub(super) fn limb_field_reductions(n: u64) -> Multiplies {
-    Multiplies::limbs(n * 4, n * 4, n * 4)
-}
-
 /// Returns carries: the top one is multiplied by 19.
 pub(super) fn field_carries(n: u64) -> Multiplies {
     Multiplies::halves(n, 0)

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 /// How often each test has passed and failed, by its description.
 pub(super) type Results = BTreeMap<String, [usize; 2]>;
 
-/// Reads the tests at all levels of the output of a recipe, and the failed stanzas of `evp_test`, by
-/// file and line. Tests without a description are counted together.
+/// Reads the tests at all levels of the output of a recipe, and the failed stanzas of `evp_test`,
+/// by file and line. Tests without a description are counted together.
 pub(super) fn parse(output: &str) -> Results {
     let mut results = Results::new();
     for line in output.lines() {

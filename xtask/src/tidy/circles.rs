@@ -318,8 +318,8 @@ mod tests {
     #[test]
     fn tests_comments_strings_and_parameters_of_macros_do_not_count() {
         let text = "// use crate::a;\nconst A: &str = \"crate::b\";\n#[cfg(test)]\nmod tests { use \
-                    crate::c; }\nuse crate::d;\nmacro_rules! m { ($a:ident) => { use std::{$a as x, \
-                    fmt}; } }";
+                    crate::c; }\nuse crate::d;\nmacro_rules! m { ($a:ident) => { use std::{$a as \
+                    x, fmt}; } }";
         let source = Source::new("a.rs".into(), text);
         let of_crate = source.uses.into_iter().filter(|path| path[0] == "crate");
         assert_eq!(of_crate.collect::<Vec<_>>(), [["crate", "d"]]);

@@ -109,13 +109,13 @@ mod tests {
     }
 
     #[test]
-    fn a_lower_layer_is_allowed() {
+    fn crates_and_their_tests_depend_on_lower_layers_only() {
         let upper = krate("upper", 2, &["lower", "serde"].map(fake::dependency));
-        assert!(findings(&[upper, fake::krate("lower")]).is_empty());
-    }
+        let xtask = krate("xtask", 0, &[fake::dependency("lower")]);
+        assert!(findings(&[upper, xtask, fake::krate("lower")]).is_empty());
+        let nowhere = Crate { layer: None, ..fake::krate("nowhere") };
+        assert_eq!(findings(&[nowhere]).len(), 1);
 
-    #[test]
-    fn the_same_layer_is_refused_for_dev_dependencies_too() {
         let left = krate("left", 1, &[fake::dev_dependency("right")]);
         let manifest = "[package]\nname = \"left\"\n[dev-dependencies]\nright.workspace = true\n";
         let files = [("crates/left/Cargo.toml", manifest)];
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn the_engine_depends_on_the_ladder_in_listed_tests_only() {
+    fn the_engine_depends_on_the_ladder_in_listed_tests_only_and_hides_nothing() {
         let mut crates = [
             krate("tollgate-rsa", 2, &[fake::dev_dependency("tollgate-bench")]),
             krate("tollgate-bench", 2, &[]),
@@ -140,29 +140,11 @@ mod tests {
         crates[1].layer = Some(1);
         let [only] = &findings(&crates)[..] else { panic!("one finding") };
         assert!(only.contains("depends on tollgate-bench, a crate of the ladder"), "{only}");
-    }
 
-    #[test]
-    fn the_engine_has_no_hidden_public_items() {
-        let files = [
-            ("engine/a/src/lib.rs", "    #[doc(hidden)]\n    pub fn f() {}\n"),
-            ("ladder/a/src/hidden.rs", "#[doc(hidden)]\npub fn f() {}\n"),
-        ];
-        let found = fake::findings(check, &[], &files);
-        assert_eq!(found.len(), 1, "{found:?}");
-        assert!(found[0].starts_with("engine/a/src/lib.rs:1: "), "{found:?}");
-    }
-
-    #[test]
-    fn xtask_may_depend_on_any_layer() {
-        let xtask = krate("xtask", 0, &[fake::dependency("lower")]);
-        assert!(findings(&[xtask, fake::krate("lower")]).is_empty());
-    }
-
-    #[test]
-    fn a_crate_without_a_layer_is_refused() {
-        let nowhere = Crate { layer: None, ..fake::krate("nowhere") };
-        assert_eq!(findings(&[nowhere]).len(), 1);
+        let hidden = "    #[doc(hidden)]\n    pub fn f() {}\n";
+        let files = [("engine/a/src/lib.rs", hidden), ("ladder/a/src/hidden.rs", hidden)];
+        let [only] = &fake::findings(check, &[], &files)[..] else { panic!("one finding") };
+        assert!(only.starts_with("engine/a/src/lib.rs:1: "), "{only}");
     }
 
     #[test]

@@ -75,51 +75,37 @@ mod tests {
     use super::check;
     use crate::workspace::{Workspace, fake};
 
-    const MANIFEST: &str = "[workspace.dependencies]\n\
-        tollgate-a = { path = \"crates/a\" }\n\
-        serde = \"1\"\n";
-
-    fn findings(manifest: &str, deny: &str) -> Vec<String> {
-        let mut user = fake::krate("user");
-        user.dependencies = vec![fake::dependency("serde")];
-        fake::findings(check, &[user], &[("Cargo.toml", manifest), ("deny.toml", deny)])
-    }
+    const MANIFEST: &str =
+        "[workspace.dependencies]\ntollgate-a = { path = \"crates/a\" }\nserde = \"1\"\n";
 
     fn row(name: &str, reason: &str) -> String {
         format!("[[bans.features]]\ncrate = \"{name}\"\nreason = \"{reason}\"\n")
     }
 
     #[test]
-    fn a_reason_for_each_is_accepted() {
-        assert!(findings(MANIFEST, &row("serde", "Records are JSON.")).is_empty());
-    }
-
-    #[test]
-    fn a_missing_and_an_empty_reason_are_refused() {
-        let missing = findings(MANIFEST, "");
-        assert_eq!(missing.len(), 1);
-        assert!(missing[0].starts_with("Cargo.toml:3: serde has no reason"), "{missing:?}");
-        assert_eq!(findings(MANIFEST, &row("serde", " ")).len(), 1);
-    }
-
-    #[test]
-    fn a_reason_that_outlives_its_dependency_is_refused() {
-        let deny = row("serde", "Records are JSON.") + &row("rand", "Gone.");
-        let [only] = &findings(MANIFEST, &deny)[..] else { panic!("one finding") };
-        assert!(only.starts_with("deny.toml:5: a reason for rand"), "{only}");
-    }
-
-    #[test]
-    fn a_dependency_of_no_crate_is_refused() {
-        let manifest = MANIFEST.to_owned() + "hex = \"0.4\"\n";
-        let deny = row("serde", "Records are JSON.") + &row("hex", "Vectors.");
-        let [only] = &findings(&manifest, &deny)[..] else { panic!("one finding") };
-        assert!(only.starts_with("Cargo.toml:4: no crate depends on hex"), "{only}");
-    }
-
-    #[test]
-    fn a_broken_or_missing_file_is_a_finding_not_a_panic() {
-        assert!(findings(MANIFEST, "\n[bans\n")[0].starts_with("deny.toml:2: "));
-        assert_eq!(check(&Workspace::default()).len(), 2);
+    fn each_dependency_has_a_user_and_a_reason_and_no_reason_outlives_it() {
+        let mut user = fake::krate("user");
+        user.dependencies = vec![fake::dependency("serde")];
+        let findings = |manifest: &str, deny: &str| {
+            let files = [("Cargo.toml", manifest), ("deny.toml", deny)];
+            fake::findings(check, core::slice::from_ref(&user), &files)
+        };
+        let good = row("serde", "Records are JSON.");
+        assert!(findings(MANIFEST, &good).is_empty());
+        for (manifest, deny, start) in [
+            (MANIFEST, "", "Cargo.toml:3: serde has no reason"),
+            (MANIFEST, &row("serde", " "), "Cargo.toml:3: serde has no reason"),
+            (MANIFEST, &(good.clone() + &row("rand", "Gone.")), "deny.toml:5: a reason for rand"),
+            (
+                &(MANIFEST.to_owned() + "hex = \"0.4\"\n"),
+                &(good + &row("hex", "Vectors.")),
+                "Cargo.toml:4: no crate depends on hex",
+            ),
+            (MANIFEST, "\n[bans\n", "deny.toml:2: "),
+        ] {
+            let [only] = &findings(manifest, deny)[..] else { panic!("one finding") };
+            assert!(only.starts_with(start), "{only}");
+        }
+        assert_eq!(check(&Workspace::default()).len(), 2, "both files are missing");
     }
 }

@@ -97,8 +97,6 @@ mod tests {
     use super::check;
     use crate::workspace::fake;
 
-    const FORBID: &str = "#![forbid(unsafe_code)]\n";
-
     /// Returns the findings for one file of a crate `a`, which is marked or not.
     fn findings(marked: bool, path: &str, text: &str) -> Vec<String> {
         let mut krate = fake::krate("a");
@@ -107,53 +105,34 @@ mod tests {
     }
 
     #[test]
-    fn comments_strings_and_docs_may_contain_the_word() {
-        let text = "//! unsafe\n#![forbid(unsafe_code)]\n/* unsafe */ const A: &str = \"unsafe\";";
-        assert!(findings(false, "crates/a/src/lib.rs", text).is_empty());
-    }
-
-    #[test]
-    fn unsafe_in_an_unmarked_crate_is_refused_at_any_depth_and_in_its_tests() {
-        let text = "fn f() {\n    let x = [unsafe { g() }];\n}\n";
-        let found = findings(false, "crates/a/tests/contract.rs", text);
-        assert_eq!(found.len(), 1);
-        assert!(found[0].starts_with("crates/a/tests/contract.rs:2: "), "{found:?}");
-        assert!(findings(true, "crates/a/tests/contract.rs", text).is_empty());
-    }
-
-    #[test]
-    fn unsafe_outside_every_crate_is_refused() {
-        assert_eq!(findings(true, "fuzz/targets/b.rs", "unsafe impl Send for A {}").len(), 1);
-    }
-
-    #[test]
-    fn the_root_of_an_unmarked_crate_must_forbid() {
-        let root = "crates/a/src/lib.rs";
-        assert_eq!(findings(false, root, "//! A.\n#![deny(unsafe_code)]\n").len(), 1);
-        assert_eq!(findings(false, root, "mod b {\n#![forbid(unsafe_code)]\n}\n").len(), 1);
-        assert!(findings(false, root, FORBID).is_empty());
-        assert!(findings(false, root, "#![forbid(unsafe_code, reason = \"none\")]").is_empty());
-        assert!(findings(true, root, "//! A.\n").is_empty());
-    }
-
-    #[test]
-    fn a_kernel_forbids_unless_it_holds_assembly() {
+    fn unsafe_is_in_marked_crates_and_all_others_forbid_it() {
+        let (root, tests) = ("crates/a/src/lib.rs", "crates/a/tests/contract.rs");
         let kernel = "crates/a/src/kernels/amm64_mulx.rs";
-        assert_eq!(findings(true, kernel, "pub fn amm() {} // asm!").len(), 1);
-        assert!(findings(true, kernel, FORBID).is_empty());
-        let assembly = "pub fn amm() { unsafe { core::arch::asm!(\"nop\") } }";
-        assert!(findings(true, kernel, assembly).is_empty());
-    }
-
-    #[test]
-    fn the_list_of_kernels_need_not_forbid_but_may_not_use_unsafe() {
         let list = "crates/a/src/kernels/mod.rs";
-        assert!(findings(true, list, "mod amm64_mulx;").is_empty());
-        assert_eq!(findings(true, list, "unsafe fn f() {}").len(), 1);
-    }
-
-    #[test]
-    fn a_file_that_is_not_rust_is_a_finding() {
-        assert!(findings(false, "crates/a/src/b.rs", "fn f() {\n")[0].contains("this is not Rust"));
+        let words = "//! unsafe\n#![forbid(unsafe_code)]\n/* unsafe */ const A: &str = \"unsafe\";";
+        let inside = "fn f() {\n    let x = [unsafe { g() }];\n}\n";
+        let forbid = "#![forbid(unsafe_code)]\n";
+        let assembly = "pub fn amm() { unsafe { core::arch::asm!(\"nop\") } }";
+        for (marked, path, text, count) in [
+            (false, root, words, 0),
+            (false, tests, inside, 1),
+            (true, tests, inside, 0),
+            (true, "fuzz/targets/b.rs", "unsafe impl Send for A {}", 1),
+            (false, root, "//! A.\n#![deny(unsafe_code)]\n", 1),
+            (false, root, "mod b {\n#![forbid(unsafe_code)]\n}\n", 1),
+            (false, root, forbid, 0),
+            (false, root, "#![forbid(unsafe_code, reason = \"none\")]", 0),
+            (true, root, "//! A.\n", 0),
+            (true, kernel, "pub fn amm() {} // asm!", 1),
+            (true, kernel, forbid, 0),
+            (true, kernel, assembly, 0),
+            (true, list, "mod amm64_mulx;", 0),
+            (true, list, "unsafe fn f() {}", 1),
+            (false, "crates/a/src/b.rs", "fn f() {\n", 1),
+        ] {
+            let found = findings(marked, path, text);
+            assert_eq!(found.len(), count, "{path}: {text}: {found:?}");
+        }
+        assert!(findings(false, tests, inside)[0].starts_with("crates/a/tests/contract.rs:2: "));
     }
 }

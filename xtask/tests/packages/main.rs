@@ -1,14 +1,12 @@
-//! Installs the packages of `./x deb` in unpacked Debian systems, and compares those of two builds.
+//! Installs the packages of `./x deb` in unpacked Debian systems.
 //!
 //! `./x test --long` makes all that the tests need, and sets `TOLLGATE_PACKAGES` to the folder of
-//! the packages, `TOLLGATE_DEBIAN` to that of the system, and `TOLLGATE_PACKAGES_AGAIN` to that of
-//! the packages from a second build.
+//! the packages, and `TOLLGATE_DEBIAN` to that of the system.
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, reason = "a test that does not run says so")]
 
-mod lists;
+mod contents;
 mod nginx;
-mod same;
 mod states;
 mod system;
 

@@ -14,7 +14,8 @@ const SIGN: &str =
     "OPENSSL_CONF=/etc/ssl/tollgate.cnf openssl dgst -sha256 -sign /srv/key.pem /etc/passwd";
 /// Lists all files, except those that apt, dpkg and ldconfig keep for themselves.
 const FILES: &str = "find /etc /usr /var /run -xdev -not -path '/var/*/apt*' \
-    -not -path '/var/lib/dpkg*' -not -path '/var/cache/ldconfig*' -not -path '/var/log/*' -not -path /etc/ld.so.cache | sort";
+    -not -path '/var/lib/dpkg*' -not -path '/var/cache/ldconfig*' -not -path '/var/log/*' -not \
+    -path /etc/ld.so.cache | sort";
 
 #[test]
 #[ignore = "needs packages and Debian systems: ./x test --long"]
@@ -42,19 +43,18 @@ fn packages_are_installed_upgraded_removed_and_purged() {
     system.run(&format!("sed -i '/^activate = 1/a {SETTING}' {CONFIGURATION}"));
     let version = system.run("dpkg-query -W -f '${Version}' tollgate-provider");
     upgrade(&mut system, &packages, &version);
-    let upgraded =
-        system.run("dpkg-query -W -f '${Version}\\n' 'libtollgate*' tollgate tollgate-provider");
-    assert_eq!(upgraded.lines().collect::<Vec<_>>(), [&next(&version)[..]; 4], "{upgraded}");
+    let upgraded = system.run("dpkg-query -W -f '${Version}\\n' 'libtollgate*' 'tollgate*'");
+    assert_eq!(upgraded.lines().collect::<Vec<_>>(), [&next(&version)[..]; 5], "{upgraded}");
     assert!(system.run(&format!("cat {CONFIGURATION}")).contains(SETTING), "a setting is kept");
     system.run("tollgate provider check");
 
-    system.run("apt-get remove tollgate tollgate-provider libtollgate1");
+    system.run("apt-get remove tollgate tollgate-ladder tollgate-provider libtollgate1");
     assert!(system.run(&format!("cat {CONFIGURATION}")).contains(SETTING), "a setting is kept");
     assert_ne!(system.try_run("ls /usr/lib/*/ossl-modules/tollgate.so").0, 0);
     // A program that still has the variable signs as OpenSSL does.
     system.run(&format!("{SIGN} | cmp - /srv/signature"));
 
-    system.run("apt-get purge tollgate tollgate-provider");
+    system.run("apt-get purge tollgate tollgate-ladder tollgate-provider");
     system.run("rm /srv/signature");
     let after = system.run(FILES);
     let lines = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>();

@@ -8,8 +8,8 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 /// The folder of the packages, seen from inside.
 const PACKAGES: &str = "/srv/packages";
 
-/// The commands that a page needs and a system without an init does not have. `systemctl` starts nginx
-/// with the variables of its drop-ins, as systemd does.
+/// The commands that a page needs and a system without an init does not have. `systemctl` starts
+/// nginx with the variables of its drop-ins, as systemd does.
 const SUDO: &str = "#!/bin/sh\nexec \"$@\"\n";
 const SYSTEMCTL: &str = r#"#!/bin/sh
 [ "$1 $2" = "restart nginx" ] || exit 0

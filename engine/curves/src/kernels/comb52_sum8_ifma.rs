@@ -3,7 +3,8 @@
 // Inputs k, a clamped scalar; the table. Outputs x, z in words, below p, the same in all lanes.
 //
 // k B is the sum of 64 odd digits of four bits, times B (see `digits`). In step s, lane l adds the
-// multiple that digit 8 s + l means. At the end three additions of exchanged lanes add up the lanes.
+// multiple that digit 8 s + l means. At the end three additions of exchanged lanes add up the
+// lanes.
 //
 // Counts    7 additions of 7 products, 3 of 9; 8 x 8 x 15 operations to read the table.
 // Time      constant: the only branch is the loop's; every entry is loaded.

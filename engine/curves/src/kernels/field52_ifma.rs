@@ -13,7 +13,9 @@
 
 use core::arch::x86_64::*;
 
-use crate::vectors::{BITS, MASK, V, all, digits, hi, joined, lo, permuted, vector};
+use crate::vectors::{
+    BITS, MASK, V, all, digits, hi, joined, lo, multiply_add, permuted, square, vector,
+};
 
 /// Eight elements of the field.
 #[derive(Clone, Copy)]
@@ -172,27 +174,14 @@ impl Element {
         Self([all(1), all(0), all(0), all(0), all(0)])
     }
 
-    /// Columns of start + self y: 50 madds in rows; each high half follows the low half of the same
-    /// column.
+    /// Columns of start + self y.
     #[inline]
     #[target_feature(enable = "avx512f,avx512ifma")]
     pub(crate) fn times(&self, y: &Self, start: Columns) -> Columns {
-        let (x, y) = (&self.0, &y.0);
         let mut z = [all(0); 10];
         (z[0], z[1], z[2], z[3], z[4]) =
             (start.0[0], start.0[1], start.0[2], start.0[3], start.0[4]);
-        macro_rules! rows {
-            ($($i:literal)*) => {$(
-                z[$i] = lo(z[$i], x[$i], y[0]);
-                z[$i + 1] = hi(lo(z[$i + 1], x[$i], y[1]), x[$i], y[0]);
-                z[$i + 2] = hi(lo(z[$i + 2], x[$i], y[2]), x[$i], y[1]);
-                z[$i + 3] = hi(lo(z[$i + 3], x[$i], y[3]), x[$i], y[2]);
-                z[$i + 4] = hi(lo(z[$i + 4], x[$i], y[4]), x[$i], y[3]);
-                z[$i + 5] = hi(z[$i + 5], x[$i], y[4]);
-            )*};
-        }
-        rows!(0 1 2 3 4);
-        Columns::folded(z)
+        Columns::folded(multiply_add(z, &self.0, &y.0))
     }
 
     #[inline]
@@ -201,26 +190,11 @@ impl Element {
         self.times(y, Columns::zero()).carried()
     }
 
-    /// Columns of self^2: products of different digits count twice.
+    /// Columns of self^2.
     #[inline]
     #[target_feature(enable = "avx512f,avx512ifma")]
     pub(crate) fn squared(&self) -> Columns {
-        let (x, mut z) = (&self.0, [all(0); 10]);
-        macro_rules! pairs {
-            ($($i:literal $j:literal,)*) => {$(
-                z[$i + $j] = lo(z[$i + $j], x[$i], x[$j]);
-                z[$i + $j + 1] = hi(z[$i + $j + 1], x[$i], x[$j]);
-            )*};
-        }
-        pairs!(0 1, 0 2, 0 3, 0 4, 1 2, 1 3, 1 4, 2 3, 2 4, 3 4,);
-        macro_rules! squares {
-            ($($i:literal)*) => {$(
-                z[2 * $i] = lo(add(z[2 * $i], z[2 * $i]), x[$i], x[$i]);
-                z[2 * $i + 1] = hi(add(z[2 * $i + 1], z[2 * $i + 1]), x[$i], x[$i]);
-            )*};
-        }
-        squares!(0 1 2 3 4);
-        Columns::folded(z)
+        Columns::folded(square(&self.0))
     }
 
     /// The same element as columns, with clean digits.

@@ -1,5 +1,5 @@
 // The x-coordinate of k P on the curve of X25519 (RFC 7748, section 5), as a quotient x / z.
-// Inputs k, a clamped scalar; u, the x-coordinate of P. Outputs x, z.
+// Inputs k, a clamped scalar; u, the x-coordinate of P. Outputs x, z, not carried.
 //
 // The four products of a round of a ladder step lie in the lanes of a 256-bit vector: Hisil,
 // Egrice, Yassi, "Fast 4 way vectorized ladder for the complete set of Montgomery curves" (2020).
@@ -13,8 +13,6 @@
 
 use core::arch::x86_64::*;
 use core::hint::black_box;
-
-use crate::field51::Element;
 
 /// A limb of four numbers.
 type V = __m256i;
@@ -132,8 +130,7 @@ fn permuted(z: &Quad, from: V) -> Quad {
 
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512ifma,avx512vl")]
-pub(crate) fn ladder51_quad_ifma(k: &[u8; 32], u: Element) -> (Element, Element) {
-    let u = u.limbs();
+pub(crate) fn ladder51_quad_ifma(k: &[u8; 32], u: &[u64; 5]) -> [[u64; 5]; 2] {
     let (zero, by) = ([all(0); 5], black_box([all(1), all(4)]));
     let (one, a24) = ([1, 0, 0, 0, 0], lanes([0, 121_665, 0, 0]));
     let (mut bias, mut by_u, mut start) = (zero, zero, zero);
@@ -188,5 +185,5 @@ pub(crate) fn ladder51_quad_ifma(k: &[u8; 32], u: Element) -> (Element, Element)
         let [a, b] = lane(i);
         (x[i], z[i]) = (a + b, a + BIAS[i] - b);
     }
-    (Element::from_limbs(x), Element::from_limbs(z))
+    [x, z]
 }

@@ -9,9 +9,9 @@
 //! or opposite digits of the other one is n or -n. Since n has a single form in odd digits, each
 //! kernel can show that this does not happen. It then needs no complete formulas.
 
-use super::residue::{Limbs, N, Prime, Scalar, subtracted};
 use crate::digits::digit;
 use crate::mask::hidden;
+use crate::residue::{Limbs, N, Prime, Scalar, subtracted};
 
 /// An odd scalar.
 #[derive(Clone)]
@@ -45,13 +45,9 @@ impl Odd {
     }
 }
 
-/// All ones if both numbers, below 2^63, are equal, else 0.
-pub(crate) fn same(x: u64, y: u64) -> u64 {
-    ((x ^ y).wrapping_sub(1) >> 63).wrapping_neg()
-}
-
-/// Returns a number as the sum of digits with the weights 2^i. Digits are zero or odd, their absolute
-/// values are below 2^{BITS-1}, and of BITS digits in a row at most one is not zero. Variable time.
+/// Returns a number as the sum of digits with the weights 2^i. Digits are zero or odd, their
+/// absolute values are below 2^{BITS-1}, and of BITS digits in a row at most one is not zero.
+/// Variable time.
 pub(crate) fn signed_digits_vartime<const BITS: usize>(x: &Limbs) -> [i8; 257] {
     let bits = |i: usize| {
         let word = |i: usize| x.get(i).copied().unwrap_or(0);

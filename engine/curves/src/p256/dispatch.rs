@@ -5,17 +5,16 @@ use core::hint::black_box;
 use tollgate_cpu::wipe::wipe_stack_after;
 use tollgate_cpu::{HaveAdxBmi2, HaveAvx2, HaveIfma};
 
-use super::digits::Odd;
 use super::ecdsa::{Draft, Fault, Request, Signature, VerifyRequest};
-use super::kernels::p256_comb_portable::p256_comb_portable;
-use super::kernels::p256_window_portable::p256_window_portable;
 use super::keys::{PublicKey, SecretKey};
 use super::nonce::Nonce;
 use super::point::{Affine, Point};
-use super::residue::Scalar;
 #[cfg(target_arch = "x86_64")]
 use crate::batches::in_batches;
+use crate::dispatch::Unavailable;
+use crate::external::HaveGraviola;
 use crate::keys::SharedSecret;
+use crate::residue::{Element, Scalar, limbs};
 
 #[cfg(target_arch = "x86_64")]
 mod ifma;
@@ -23,8 +22,8 @@ mod ifma;
 mod mulx;
 
 /// At least the stack that one operation uses, eight in lanes, and eight with a table each;
-/// tests/stack.rs compares. Test builds use more. All of it is wiped, so variables within an operation
-/// need not be.
+/// tests/stack.rs compares. Test builds use more. All of it is wiped, so variables within an
+/// operation need not be.
 const ONE_BYTES: usize = if cfg!(debug_assertions) { 10 << 10 } else { 6 << 10 };
 #[cfg(target_arch = "x86_64")]
 const LANES_BYTES: usize = if cfg!(debug_assertions) { 18 << 10 } else { 12 << 10 };
@@ -36,38 +35,54 @@ const TABLES_BYTES: usize = 30 << 10;
 #[non_exhaustive]
 pub enum P256 {
     /// 52-bit digits in vectors of AVX-512 IFMA: eight lanes for a multiple of the base point or
-    /// for eight operations.
-    Ifma(HaveIfma),
-    /// 64-bit limbs, with MULX, ADCX and ADOX; AVX2 reads tables. [`P256::Ifma`] uses them too, for
-    /// one agreement and to verify.
-    Mulx(HaveAdxBmi2, HaveAvx2),
-    /// 64-bit limbs on any processor.
-    Portable,
+    /// for eight operations. One agreement and one verification use [`P256::Mulx`].
+    Ifma(HaveIfma, (HaveAdxBmi2, HaveAvx2)),
+    /// 64-bit limbs, with MULX, ADCX and ADOX; AVX2 reads tables.
+    Mulx((HaveAdxBmi2, HaveAvx2)),
+    /// The crate `graviola`, one operation at a time. On x86-64 it is there to compare with:
+    /// [`P256::Mulx`] is faster.
+    Graviola(HaveGraviola),
 }
 
 impl P256 {
     /// Returns the fastest kernels that this machine can run.
-    #[must_use]
-    pub fn best() -> Self {
-        let vectors = HaveIfma::check().map(Self::Ifma);
-        vectors.or_else(Self::mulx).unwrap_or(Self::Portable)
+    ///
+    /// # Errors
+    ///
+    /// [`Unavailable`] if there are none.
+    pub fn best() -> Result<Self, Unavailable> {
+        Self::ifma().or_else(Self::mulx).or_else(Self::graviola).ok_or(Unavailable)
     }
 
-    /// Returns all kernels that this machine can run, the portable ones last.
+    /// Returns all kernels that this machine can run, those of `graviola` last.
     #[must_use]
     pub fn all() -> Vec<Self> {
-        let vectors = HaveIfma::check().map(Self::Ifma);
-        vectors.into_iter().chain(Self::mulx()).chain([Self::Portable]).collect()
+        [Self::ifma(), Self::mulx(), Self::graviola()].into_iter().flatten().collect()
+    }
+
+    fn ifma() -> Option<Self> {
+        Some(Self::Ifma(HaveIfma::check()?, (HaveAdxBmi2::check()?, HaveAvx2::check()?)))
+    }
+
+    fn graviola() -> Option<Self> {
+        HaveGraviola::check().map(Self::Graviola)
     }
 
     fn mulx() -> Option<Self> {
-        Some(Self::Mulx(HaveAdxBmi2::check()?, HaveAvx2::check()?))
+        Some(Self::Mulx((HaveAdxBmi2::check()?, HaveAvx2::check()?)))
+    }
+
+    /// Returns whether one operation is faster than OpenSSL's. On AArch64, OpenSSL has assembly
+    /// too, and nothing was measured.
+    #[must_use]
+    pub fn beats_openssl(self) -> bool {
+        !matches!(self, Self::Graviola(_))
     }
 
     /// Returns whether several operations cost less together than one after the other.
     #[must_use]
     pub fn has_lanes(self) -> bool {
-        matches!(self, Self::Ifma(_))
+        matches!(self, Self::Ifma(..))
     }
 
     /// Returns the public key that belongs to a secret key.
@@ -80,8 +95,17 @@ impl P256 {
     /// point (SP 800-56A, section 5.7.1.2). The point cannot be the neutral one.
     #[must_use]
     pub fn agree(self, secret: &SecretKey, peer: &PublicKey) -> SharedSecret {
-        wipe_stack_after::<ONE_BYTES, _>(|| {
-            SharedSecret(self.multiple(&secret.0, &peer.0).affine().x.to_bytes())
+        wipe_stack_after::<ONE_BYTES, _>(|| match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Ifma(_, proof) | Self::Mulx(proof) => {
+                SharedSecret(mulx::multiple(&secret.0, &peer.0, proof).affine().x.to_bytes())
+            }
+            #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+            Self::Graviola(proof) => {
+                SharedSecret(proof.p256_agree(&secret.0.to_bytes(), &peer.to_bytes()))
+            }
+            #[cfg(not(target_arch = "x86_64"))]
+            _ => unreachable!("no proof"),
         })
     }
 
@@ -135,9 +159,11 @@ impl P256 {
         let alone = |secret: &SecretKey| self.public_key(secret);
         match self {
             #[cfg(target_arch = "x86_64")]
-            Self::Ifma(proof) => in_batches(secrets, ifma::FEWEST_KEYS, alone, |secrets, keys| {
-                wipe_stack_after::<LANES_BYTES, _>(|| ifma::public_keys(secrets, keys, proof));
-            }),
+            Self::Ifma(proof, _) => {
+                in_batches(secrets, ifma::FEWEST_KEYS, alone, |secrets, keys| {
+                    wipe_stack_after::<LANES_BYTES, _>(|| ifma::public_keys(secrets, keys, proof));
+                })
+            }
             _ => secrets.iter().map(alone).collect(),
         }
     }
@@ -149,7 +175,7 @@ impl P256 {
         let alone = |(secret, peer): &(&SecretKey, &PublicKey)| self.agree(secret, peer);
         match self {
             #[cfg(target_arch = "x86_64")]
-            Self::Ifma(proof) => {
+            Self::Ifma(proof, _) => {
                 in_batches(pairs, ifma::FEWEST_AGREEMENTS, alone, |pairs, shared| {
                     wipe_stack_after::<TABLES_BYTES, _>(|| ifma::agree_all(pairs, shared, proof));
                 })
@@ -161,16 +187,17 @@ impl P256 {
     /// Signs digests, in order. Eight at a time cost about as much as two or three alone.
     ///
     /// The sum of the points of a batch is compared with the multiple of the base point by the sum
-    /// of the nonces, which another table gives, except for its top window. If that or another check
-    /// fails, or if two signatures have the same r, the requests are signed alone. The sum does not show that two points have changed places. The signatures
-    /// would be invalid then, and with deterministic nonces two signatures of a digest, one of them
-    /// invalid, give the key away: such requests are signed alone.
+    /// of the nonces, which another table gives, except for its top window. If that or another
+    /// check fails, or if two signatures have the same r, the requests are signed alone. The sum
+    /// does not show that two points have changed places. The signatures would be invalid then, and
+    /// with deterministic nonces two signatures of a digest, one of them invalid, give the key
+    /// away: such requests are signed alone.
     #[must_use]
     pub fn sign_all(self, requests: &[Request<'_>]) -> Vec<Result<Signature, Fault>> {
         let alone = |request: &Request<'_>| self.sign(request.key, request.digest, request.nonce);
         match self {
             #[cfg(target_arch = "x86_64")]
-            Self::Ifma(proof) => {
+            Self::Ifma(proof, _) => {
                 let none = |_: &Request<'_>| None;
                 let batches =
                     in_batches(requests, ifma::FEWEST_SIGNATURES, none, |batch, signatures| {
@@ -200,7 +227,7 @@ impl P256 {
         };
         match self {
             #[cfg(target_arch = "x86_64")]
-            Self::Ifma(proof) => {
+            Self::Ifma(proof, _) => {
                 let none = |_: &VerifyRequest<'_>| None;
                 let batches =
                     in_batches(requests, ifma::FEWEST_VERIFICATIONS, none, |batch, valid| {
@@ -217,58 +244,35 @@ impl P256 {
     fn base_multiple(self, k: &Scalar) -> Point {
         match self {
             #[cfg(target_arch = "x86_64")]
-            Self::Ifma(proof) => ifma::base_multiple(k, proof),
+            Self::Ifma(proof, _) => ifma::base_multiple(k, proof),
             #[cfg(target_arch = "x86_64")]
-            Self::Mulx(limbs, tables) => mulx::base_multiple(k, (limbs, tables)),
-            _ => p256_comb_portable(&Odd::new(k)),
+            Self::Mulx(proof) => mulx::base_multiple(k, proof),
+            #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+            Self::Graviola(proof) => {
+                let point = proof.p256_base_multiple(&k.to_bytes());
+                PublicKey::coordinates(&point).map(|x| Element::new(&limbs(x))).into()
+            }
+            #[cfg(not(target_arch = "x86_64"))]
+            _ => unreachable!("no proof"),
         }
     }
 
-    /// Returns k P. k is not zero.
-    fn multiple(self, k: &Scalar, point: &Affine) -> Point {
-        #[cfg(target_arch = "x86_64")]
-        if let Some(proof) = self.limbs() {
-            return mulx::multiple(k, point, proof);
-        }
-        p256_window_portable(&Odd::new(k), point).into()
-    }
-
-    /// Returns u G + v P. v is not zero. Variable time.
+    /// Returns u G + v P. `graviola` has no such function. Variable time.
     fn sum_vartime(self, u: &Scalar, v: &Scalar, point: &Affine) -> Point {
         #[cfg(target_arch = "x86_64")]
-        if let Some(proof) = self.limbs() {
+        if let Self::Ifma(_, proof) | Self::Mulx(proof) = self {
             let sum = mulx::sum_vartime(u, v, point, proof.0);
             if sum.z.is_zero() == 0 {
                 return sum;
             }
         }
-        let sum = self.multiple(v, point);
-        if u.is_zero() != 0 { sum } else { sum.add(&self.base_multiple(u)) }
+        Point::sum_vartime(u, v, &(*point).into())
     }
 
-    /// Returns whether the kernel of verifications adds equal or opposite points, if there is one.
-    #[cfg(test)]
-    pub(super) fn adds_equal_or_opposite(
-        self,
-        u: &Scalar,
-        v: &Scalar,
-        point: &Affine,
-    ) -> Option<bool> {
-        #[cfg(target_arch = "x86_64")]
-        if let Some(proof) = self.limbs() {
-            return Some(mulx::sum_vartime(u, v, point, proof.0).z.is_zero() != 0);
-        }
-        let _ = (u, v, point);
-        None
-    }
-
-    /// Returns the proof that one operation may use the kernels on limbs.
-    #[cfg(target_arch = "x86_64")]
-    fn limbs(self) -> Option<mulx::Proof> {
-        match self {
-            Self::Ifma(_) => Some((HaveAdxBmi2::check()?, HaveAvx2::check()?)),
-            Self::Mulx(limbs, tables) => Some((limbs, tables)),
-            Self::Portable => None,
-        }
+    /// Returns whether the kernel of verifications adds equal or opposite points.
+    #[cfg(all(test, target_arch = "x86_64"))]
+    pub(super) fn adds_equal_or_opposite(self, u: &Scalar, v: &Scalar, point: &Affine) -> bool {
+        let (Self::Ifma(_, proof) | Self::Mulx(proof)) = self else { return false };
+        mulx::sum_vartime(u, v, point, proof.0).z.is_zero() != 0
     }
 }

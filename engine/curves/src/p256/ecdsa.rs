@@ -7,7 +7,7 @@ use tollgate_cpu::memcheck;
 
 use super::keys::{PublicKey, SecretKey};
 use super::nonce::{Nonce, Nonces};
-use super::residue::{Limbs, Scalar, bytes as bytes_of, limbs};
+use crate::residue::{Limbs, Scalar, bytes as bytes_of, limbs};
 
 /// The length of a signature in bytes.
 pub const SIGNATURE_BYTES: usize = 64;
@@ -119,8 +119,8 @@ impl<'a> Draft<'a> {
         self.with_sum(&r, &self.sum(&r), inverse)
     }
 
-    /// Returns the signature from z + r d. A wrong sum would reveal bits of d, so the check computes
-    /// it again.
+    /// Returns the signature from z + r d. A wrong sum would reveal bits of d, so the check
+    /// computes it again.
     fn with_sum(
         &self,
         r: &Scalar,

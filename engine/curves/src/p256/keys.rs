@@ -7,7 +7,7 @@ use tollgate_cpu::wipe::wipe_stack_after;
 use zeroize::Zeroize;
 
 use super::point::Affine;
-use super::residue::{Element, Scalar};
+use crate::residue::{Element, Scalar};
 
 /// The length of an uncompressed point in bytes.
 pub const POINT_BYTES: usize = 65;
@@ -87,16 +87,17 @@ impl PublicKey {
     /// the prime of the field, or if the point is not on the curve.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, InvalidPoint> {
         let bytes: &[u8; POINT_BYTES] = bytes.try_into().map_err(|_| InvalidPoint)?;
-        let [UNCOMPRESSED, coordinates @ ..] = bytes else {
-            return Err(InvalidPoint);
-        };
-        let [x, y] = coordinates.as_chunks().0 else {
+        let [x, y] = Self::coordinates(bytes).map(Element::from_least_bytes);
+        let point = x.zip(y).filter(|_| bytes[0] == UNCOMPRESSED);
+        point.and_then(|(x, y)| Affine::on_curve(x, y)).map(Self).ok_or(InvalidPoint)
+    }
+
+    /// Returns x and y of an uncompressed point.
+    pub(crate) fn coordinates(point: &[u8; POINT_BYTES]) -> [&[u8; 32]; 2] {
+        let [x, y] = point[1..].as_chunks().0 else {
             unreachable!("64 bytes are two coordinates");
         };
-        let point = Element::from_least_bytes(x)
-            .zip(Element::from_least_bytes(y))
-            .and_then(|(x, y)| Affine::on_curve(x, y));
-        point.map(Self).ok_or(InvalidPoint)
+        [x, y]
     }
 
     /// Returns the uncompressed point.

@@ -8,7 +8,7 @@ use hmac::{KeyInit as _, Mac as _};
 use sha2::{Digest, Sha256, Sha512};
 use tollgate_cpu::memcheck;
 
-use super::residue::{Limbs, Scalar, bytes};
+use crate::residue::{Limbs, Scalar, bytes};
 
 /// The source of a signature's nonce.
 #[derive(Clone, Copy)]
@@ -16,7 +16,8 @@ pub enum Nonce<'a> {
     /// The key and the digest only, by HMAC-DRBG with SHA-256 (RFC 6979, section 3.2): the same
     /// digest gets the same signature.
     Deterministic,
-    /// The same with another hash function, of which this is HMAC: RFC 6979 takes that of the digest.
+    /// The same with another hash function, of which this is HMAC: RFC 6979 takes that of the
+    /// digest.
     DeterministicBy(Hmac<'a>),
     /// SHA-512 of the key, the digest and 32 random bytes, as in OpenSSL; the 512 bits
     /// are reduced mod n, so that the bias is below 2^-255. Better against attackers that can make
@@ -24,8 +25,8 @@ pub enum Nonce<'a> {
     Hedged(&'a [u8; 32]),
 }
 
-/// HMAC (RFC 2104) of all parts under a key of at most 64 bytes. Writes at most 64 bytes, and returns
-/// their number, which is that of the hash function's digests.
+/// HMAC (RFC 2104) of all parts under a key of at most 64 bytes. Writes at most 64 bytes, and
+/// returns their number, which is that of the hash function's digests.
 pub type Hmac<'a> = &'a (dyn Fn(&[u8], &[&[u8]], &mut [u8; 64]) -> usize + Sync);
 
 impl core::fmt::Debug for Nonce<'_> {
@@ -119,7 +120,8 @@ fn reduced(&[h0, h1, h2, h3, h4, h5, h6, h7]: &[u64; 8]) -> Scalar {
     Scalar::new_long(&[h3, h2, h1, h0], &[h7, h6, h5, h4])
 }
 
-/// HMAC-DRBG, with the letters of RFC 6979, section 3.2. The hash function's digests have `len` bytes.
+/// HMAC-DRBG, with the letters of RFC 6979, section 3.2. The hash function's digests have `len`
+/// bytes.
 pub(crate) struct HmacDrbg<'a> {
     hmac: Hmac<'a>,
     k: [u8; 64],

@@ -1,11 +1,11 @@
 //! Points of the curve y^2 = x^3 - 3x + b, with formulas that hold for all pairs of points.
 //!
 //! Renes, Costello, Batina, "Complete addition formulas for prime order elliptic curves" (2015),
-//! algorithms 4, 5 and 6, with the names of their partial results shortened.
+//! algorithms 4 and 6, with the names of their partial results shortened.
 
 use tollgate_cpu::memcheck;
 
-use super::residue::{Element, Limbs, N, P, Prime as _, Scalar, subtracted};
+use crate::residue::{Element, Limbs, N, P, Prime as _, Scalar, subtracted};
 
 /// The coefficient b and the base point G (SP 800-186, section 3.2.1.3).
 const B: Limbs =
@@ -41,16 +41,17 @@ impl Affine {
         let right = x.square().sub(&three).mul(&x).add(&Element::new(&B));
         y.square().is_vartime(&right).then_some(Self { x, y })
     }
-
-    /// Becomes `other` if `mask` is all ones.
-    pub(crate) fn replace(&mut self, mask: u64, other: &Self) {
-        self.x.replace(mask, &other.x);
-        self.y.replace(mask, &other.y);
-    }
 }
 
 impl From<Affine> for Point {
     fn from(Affine { x, y }: Affine) -> Self {
+        Self { x, y, z: Element::ONE }
+    }
+}
+
+/// Takes x and y.
+impl From<[Element; 2]> for Point {
+    fn from([x, y]: [Element; 2]) -> Self {
         Self { x, y, z: Element::ONE }
     }
 }
@@ -61,7 +62,7 @@ fn triple(x: Element) -> Element {
 
 impl Point {
     /// Takes a point x = X/Z^2, y = Y/Z^3.
-    pub(crate) fn from_jacobian(x: Element, y: Element, z: Element) -> Self {
+    pub(crate) fn from_jacobian([x, y, z]: [Element; 3]) -> Self {
         Self { x: x.mul(&z), y, z: z.square().mul(&z) }
     }
 
@@ -71,21 +72,6 @@ impl Point {
         let xy = self.x.add(&self.y).mul(&q.x.add(&q.y)).sub(&xx.add(&yy));
         let yz = self.y.add(&self.z).mul(&q.y.add(&q.z)).sub(&yy.add(&zz));
         let xz = self.x.add(&self.z).mul(&q.x.add(&q.z)).sub(&xx.add(&zz));
-        Self::sum([xx, yy, zz], [xy, yz, xz])
-    }
-
-    /// Algorithm 5.
-    pub(crate) fn add_affine(&self, q: &Affine) -> Self {
-        let (xx, yy) = (self.x.mul(&q.x), self.y.mul(&q.y));
-        let xy = self.x.add(&self.y).mul(&q.x.add(&q.y)).sub(&xx.add(&yy));
-        let yz = q.y.mul(&self.z).add(&self.y);
-        let xz = q.x.mul(&self.z).add(&self.x);
-        Self::sum([xx, yy, self.z], [xy, yz, xz])
-    }
-
-    /// The second half of both additions: the products of the same coordinates, and the sums of
-    /// the products of two different ones.
-    fn sum([xx, yy, zz]: [Element; 3], [xy, yz, xz]: [Element; 3]) -> Self {
         let b = Element::new(&B);
         let u = triple(xz.sub(&b.mul(&zz)));
         let (minus, plus) = (yy.sub(&u), yy.add(&u));
@@ -116,6 +102,23 @@ impl Point {
             y: plus.mul(&minus).add(&w.mul(&v)),
             z: twice(twice(yz.mul(&yy))),
         }
+    }
+
+    /// Returns u G + v P, bit by bit. Variable time.
+    pub(crate) fn sum_vartime(u: &Scalar, v: &Scalar, p: &Self) -> Self {
+        let (u, v, g) = (u.number(), v.number(), Self::from(Affine::base()));
+        let both = g.add(p);
+        let neutral = Self { x: Element::ZERO, y: Element::ONE, z: Element::ZERO };
+        (0..256).rev().fold(neutral, |sum, i| {
+            let bit = |x: &Limbs| x[i / 64] >> (i % 64) & 1 == 1;
+            let sum = sum.doubled();
+            match (bit(&u), bit(&v)) {
+                (false, false) => sum,
+                (true, false) => sum.add(&g),
+                (false, true) => sum.add(p),
+                (true, true) => sum.add(&both),
+            }
+        })
     }
 
     /// Returns the affine coordinates; zeros for the neutral point.
@@ -157,7 +160,8 @@ impl Point {
     }
 }
 
-/// Returns whether not only r, but also r + n is below p, so that either may be an x. Variable time.
+/// Returns whether not only r, but also r + n is below p, so that either may be an x. Variable
+/// time.
 pub(crate) fn has_second_x(r: &Limbs) -> bool {
     const P_MINUS_N: Limbs = subtracted(&P::M, &N::M).0;
     r.iter().rev().lt(P_MINUS_N.iter().rev())

@@ -8,9 +8,9 @@ use super::nonce::Nonce;
 
 impl P256 {
     /// Signs "sample" with the key of RFC 6979, section A.2.5, verifies the signature, and returns
-    /// whether it is the one of the RFC. Call it before the process forks: it also builds the tables
-    /// that single signatures need, and a forked child would wait for ever for a thread of its parent
-    /// that builds them.
+    /// whether it is the one of the RFC. Call it before the process forks: it also builds the
+    /// tables that single signatures need, and a forked child would wait for ever for a thread of
+    /// its parent that builds them.
     #[must_use]
     pub fn passes_test(self) -> bool {
         let Ok(key) = SecretKey::from_bytes(&X) else {

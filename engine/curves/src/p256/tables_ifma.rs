@@ -7,7 +7,7 @@ use super::kernels::p256_comb_sum8_ifma::{self, FIRST, STEPS};
 use super::kernels::p256_field52_ifma::digits;
 use super::multiples::{odd_multiples, windows_of_four};
 use super::point::Affine;
-use super::residue::{Element, P, Prime, power_of_two};
+use crate::residue::{Element, P, Prime, power_of_two};
 use crate::vectors::{all, vector};
 
 /// Builds the table of `p256_comb_mb8_ifma`, which takes some milliseconds.

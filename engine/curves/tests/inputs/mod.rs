@@ -2,8 +2,8 @@
 
 use fastrand::Rng;
 
-/// Returns `short`, or with `TOLLGATE_TEST_LONG` as many rounds of eight as a million inputs need. Test
-/// builds, which are slower, run a tenth of them.
+/// Returns `short`, or with `TOLLGATE_TEST_LONG` as many rounds of eight as a million inputs need.
+/// Test builds, which are slower, run a tenth of them.
 pub(crate) fn rounds(short: usize) -> usize {
     match (std::env::var_os("TOLLGATE_TEST_LONG"), cfg!(debug_assertions)) {
         (None, _) => short,
@@ -12,8 +12,8 @@ pub(crate) fn rounds(short: usize) -> usize {
     }
 }
 
-/// Random bytes; in every fourth round with bytes of zeros and ones, in the round after it with words
-/// of them.
+/// Random bytes; in every fourth round with bytes of zeros and ones, in the round after it with
+/// words of them.
 pub(crate) fn bytes(rng: &mut Rng, round: usize) -> [u8; 32] {
     let mut bytes = [0; 32];
     rng.fill(&mut bytes);

@@ -176,7 +176,7 @@ fn load_exponent(rows: &mut [Row], first: usize, lanes: usize, e: &[u64], bits: 
 
 /// z := z^{2^squares} * table[index] / R^{2^squares} in each set, with one call for each product.
 /// The select is before the squares because it does not depend on them. Two alternating sets are
-/// slower if they select in parts (docs/experiments.md).
+/// slower if they select in parts (docs/tried-kernels.md).
 pub(crate) fn windows(
     kernel: impl WindowKernel,
     sets: &mut [Set<'_>],

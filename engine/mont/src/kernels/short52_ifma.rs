@@ -5,7 +5,7 @@
 //   columns   the columns of the product, then the reduction (`columns52_ifma`), with a loop over
 //             its rows. On Zen 5 loads are free beside multiplications. With 20 digits, the rows of
 //             both squares of a window are 23 kB of code. They took 1.04 times as long as columns
-//             there, and at times 1.2 times, run after run (docs/experiments.md).
+//             there, and at times 1.2 times, run after run (docs/tried-kernels.md).
 //
 // The contracts of both forms are equal. A machine uses rows if `HaveIfma::shares_vector_ports`.
 //! Products and squares of one tile, in two forms.

@@ -1,6 +1,6 @@
 //! A small host program: library contexts that load the provider, through libcrypto's C functions.
 #![allow(dead_code, reason = "each test program uses its part")]
-#![allow(clippy::unwrap_used, reason = "tests")]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
 
 pub(crate) mod child;
 pub(crate) mod job;
@@ -20,6 +20,7 @@ use std::path::{Path, PathBuf};
 
 use libcrypto::{EVP_PKEY, OSSL_LIB_CTX, OSSL_PARAM, OSSL_PROVIDER};
 pub(crate) use operation::{MdContext, Operation};
+use tollgate_curves::p256::P256;
 use tollgate_provider::init_function;
 
 /// Property query: prefers this provider, and falls back to another one.
@@ -96,6 +97,16 @@ impl Host {
             assert_eq!(done, 1, "{}", errors());
             name
         })
+    }
+
+    /// The same, with curves that the lines switch on. Returns `None` if no kernels run here: OpenSSL
+    /// has these operations then.
+    pub(crate) fn with_curves(lines: &str) -> Option<Self> {
+        if P256::best().is_err() {
+            println!("not run: this processor has no kernels of the curves");
+            return None;
+        }
+        Some(Self::configured(lines))
     }
 
     /// Loads the provider before `default`.

@@ -23,7 +23,7 @@ pub(crate) fn is_in(memory: &[u8], masked: &[u8]) -> bool {
 }
 
 fn exchange_alone() {
-    let host = Host::configured("x25519 = on");
+    let Some(host) = Host::with_curves("x25519 = on") else { return };
     let peer = host.new_x25519(ANY);
     let key = host.new_x25519(ANY);
     let private = key.raw_private();

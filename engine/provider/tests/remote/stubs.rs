@@ -40,7 +40,9 @@ fn a_key_after_a_stub_is_read_next() {
 /// operation leaves nothing in the error queue.
 #[test]
 fn stubs_leave_no_errors() {
-    let host = Host::configured("ecdsa = on\nremote = unix:/nowhere/signer.sock");
+    let Some(host) = Host::with_curves("ecdsa = on\nremote = unix:/nowhere/signer.sock") else {
+        return;
+    };
     for name in ["rsa-2048.pem", "ec-p256.pem"] {
         let private = openssl::pkey::PKey::private_key_from_pem(pem(name).as_bytes());
         let private = private.unwrap();

@@ -1,5 +1,5 @@
 //! Private-key operations through a queue of this processor's units.
-#![allow(clippy::unwrap_used, reason = "tests")]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
 
 mod curves;
 mod decryption;

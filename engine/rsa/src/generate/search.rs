@@ -24,7 +24,7 @@ const DRAWN: usize = 16;
 
 /// Trial division uses the primes up to this factor times the number of bits of a candidate. At
 /// this limit, one more prime costs about as much as it saves in exponentiations
-/// (docs/experiments.md).
+/// (docs/tried-kernels.md).
 const SIEVE_PER_BIT: usize = 8;
 
 /// Returns the numbers of a new key.

@@ -13,7 +13,7 @@ use rustls::{SignatureAlgorithm, SignatureScheme};
 use tollgate_curves::p256::P256;
 use tollgate_rustls::{EcdsaKey, provider};
 
-use crate::identity::{EC_P256, ED25519, RSA_2048, key, queue};
+use crate::identity::{EC_P256, ED25519, RSA_2048, has_no_curves, key, queue};
 
 const SCHEME: SignatureScheme = SignatureScheme::ECDSA_NISTP256_SHA256;
 
@@ -27,6 +27,9 @@ fn sec1(der: Vec<u8>) -> PrivateKeyDer<'static> {
 
 #[test]
 fn signatures_verify_and_differ() {
+    if has_no_curves() {
+        return;
+    }
     let ours = EcdsaKey::from_der(&key(EC_P256)).unwrap();
     let signer = ours.choose_scheme(&[SignatureScheme::ED25519, SCHEME]).unwrap();
     assert_eq!((signer.scheme(), ours.algorithm()), (SCHEME, SignatureAlgorithm::ECDSA));
@@ -44,6 +47,9 @@ fn signatures_verify_and_differ() {
 
 #[test]
 fn the_public_key_and_the_scheme_are_those_of_rustls() {
+    if has_no_curves() {
+        return;
+    }
     let ours = EcdsaKey::from_der(&key(EC_P256)).unwrap();
     let theirs = aws_lc_rs::sign::any_supported_type(&key(EC_P256)).unwrap();
     assert_eq!(ours.public_key(), theirs.public_key());
@@ -60,6 +66,9 @@ fn the_public_key_and_the_scheme_are_those_of_rustls() {
 
 #[test]
 fn all_encodings_are_read() {
+    if has_no_curves() {
+        return;
+    }
     let sec1_der = pair().ec_key().unwrap().private_key_to_der().unwrap();
     // 30 77, version, 04 20 and the number, then the curve and the point
     let bare = [&[0x30, 0x31], &sec1_der[2..39], &sec1_der[39..51]].concat();
@@ -109,7 +118,7 @@ fn other_and_invalid_keys_are_refused() {
 fn the_provider_loads_keys_where_it_is_faster() {
     let loaded = provider(&queue()).key_provider.load_private_key(key(EC_P256)).unwrap();
     let is_ours = format!("{loaded:?}") == "EcdsaKey(..)";
-    assert_eq!(is_ours, matches!(P256::best(), P256::Ifma(_)));
+    assert_eq!(is_ours, matches!(P256::best(), Ok(P256::Ifma(..))));
     let mut context = BigNumContext::new().unwrap();
     let pair = pair().ec_key().unwrap();
     let point: &EcPoint = &pair.public_key().to_owned(pair.group()).unwrap();

@@ -1,5 +1,5 @@
 //! Keys and handshakes of rustls with the engine, checked by rustls, OpenSSL and Tollgate's client.
-#![allow(clippy::unwrap_used, reason = "tests")]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
 
 mod ecdsa;
 mod handshakes;

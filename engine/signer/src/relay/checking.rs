@@ -11,12 +11,12 @@ use crate::public_half::Public;
 /// Checks results.
 pub(crate) struct Checker {
     workspace: Workspace,
-    curve: P256,
+    curve: Option<P256>,
 }
 
 impl Checker {
     pub(crate) fn new() -> Result<Self, tollgate_rsa::Error> {
-        Ok(Self { workspace: Workspace::new()?, curve: P256::best() })
+        Ok(Self { workspace: Workspace::new()?, curve: P256::best().ok() })
     }
 
     /// Returns whether each result is that of its operation on its input. A decrypted message has no check
@@ -37,7 +37,8 @@ impl Checker {
             .enumerate()
             .filter_map(|(at, claim)| claim.ecdsa().map(|request| (at, request)))
             .unzip();
-        for (at, is_valid) in at.into_iter().zip(self.curve.verify_all(&requests)) {
+        let are_valid = self.curve.map(|curve| curve.verify_all(&requests)).unwrap_or_default();
+        for (at, is_valid) in at.into_iter().zip(are_valid) {
             are_right[at] = is_valid;
         }
         are_right

@@ -2,7 +2,7 @@
 
 use openssl::pkey::PKey;
 use tollgate_curves::p256::{self, Nonce, P256, Request, VerifyRequest};
-use tollgate_curves::{PublicKey, SecretKey, X25519};
+use tollgate_curves::{PublicKey, SecretKey, Unavailable, X25519};
 use tollgate_record::{Key as KeyName, Operation};
 
 use super::openssl::agreements;
@@ -13,9 +13,14 @@ use crate::keys::ECDSA_P256;
 /// Prepares runs of a number of operations each.
 type Prepare = fn(usize) -> Result<Run, CliError>;
 
-/// `None` if the engine does not have the operation.
+/// `None` if the engine does not have the operation, or no kernel of it for this processor.
 fn prepare(key: &KeyName, operation: &Operation) -> Option<Prepare> {
+    let is_available = match key {
+        KeyName::X25519 => X25519::best().is_ok(),
+        _ => P256::best().is_ok(),
+    };
     Some(match (key, operation) {
+        _ if !is_available => return None,
         (KeyName::X25519, Operation::Generate) => x25519_generate,
         (KeyName::X25519, Operation::Agree) => x25519_agree,
         (KeyName::EcdhP256, Operation::Generate) => p256_generate,
@@ -26,7 +31,7 @@ fn prepare(key: &KeyName, operation: &Operation) -> Option<Prepare> {
     })
 }
 
-/// Returns whether the engine has the operation.
+/// Returns whether the engine has the operation here.
 pub(crate) fn has(key: &KeyName, operation: &Operation) -> bool {
     prepare(key, operation).is_some()
 }
@@ -51,8 +56,14 @@ fn fill(random: &mut [[u8; 32]]) -> Result<(), CliError> {
         .map_err(CliError::about("the system gives no random bytes"))
 }
 
+/// Returns the kernels to measure, and others to check them, which are the same if there are no others.
+fn kernels<C: Copy>(all: &[C]) -> Result<[C; 2], CliError> {
+    let kernels = all.first().zip(all.last()).map(|(best, judge)| [*best, *judge]);
+    kernels.ok_or(Unavailable).map_err(CliError::about("a curve"))
+}
+
 fn x25519_generate(count: usize) -> Result<Run, CliError> {
-    let (curve, mut random) = (X25519::best(), vec![[0; 32]; count]);
+    let ([curve, judge], mut random) = (kernels(&X25519::all())?, vec![[0; 32]; count]);
     let mut is_selected = selected_to_verify();
     Ok(Box::new(move || {
         fill(&mut random)?;
@@ -62,7 +73,7 @@ fn x25519_generate(count: usize) -> Result<Run, CliError> {
             secrets => curve.public_keys(secrets),
         };
         if is_selected() {
-            let right = X25519::Portable.public_key(&secrets[count - 1]);
+            let right = judge.public_key(&secrets[count - 1]);
             compare(&keys[count - 1].0, &right.0)?;
         }
         Ok(())
@@ -70,7 +81,7 @@ fn x25519_generate(count: usize) -> Result<Run, CliError> {
 }
 
 fn x25519_agree(count: usize) -> Result<Run, CliError> {
-    let curve = X25519::best();
+    let [curve, _] = kernels(&X25519::all())?;
     let mut cases = Vec::new();
     for case in agreements(&KeyName::X25519, count)? {
         let bytes = |bytes: &[u8]| bytes.try_into().expect("X25519 has 32 bytes");
@@ -107,7 +118,7 @@ fn signing_key() -> Result<p256::SecretKey, CliError> {
 }
 
 fn p256_generate(count: usize) -> Result<Run, CliError> {
-    let (curve, mut random) = (P256::best(), vec![[0; 32]; count]);
+    let ([curve, judge], mut random) = (kernels(&P256::all())?, vec![[0; 32]; count]);
     let mut is_selected = selected_to_verify();
     Ok(Box::new(move || {
         fill(&mut random)?;
@@ -120,7 +131,7 @@ fn p256_generate(count: usize) -> Result<Run, CliError> {
         };
         let last = keys[count - 1].to_bytes();
         if is_selected() {
-            compare(&last, &P256::Portable.public_key(&secrets[count - 1]).to_bytes())?;
+            compare(&last, &judge.public_key(&secrets[count - 1]).to_bytes())?;
         }
         Ok(())
     }))
@@ -128,7 +139,7 @@ fn p256_generate(count: usize) -> Result<Run, CliError> {
 
 /// As in a handshake, the peer's point comes as bytes and is checked.
 fn p256_agree(count: usize) -> Result<Run, CliError> {
-    let curve = P256::best();
+    let [curve, _] = kernels(&P256::all())?;
     let mut cases = Vec::new();
     for case in agreements(&KeyName::EcdhP256, count)? {
         cases.push((p256_secret(&case.secret)?, case.peer, case.shared));
@@ -154,7 +165,7 @@ fn p256_agree(count: usize) -> Result<Run, CliError> {
 }
 
 fn p256_sign(count: usize) -> Result<Run, CliError> {
-    let (curve, mut random) = (P256::best(), vec![[0; 32]; count]);
+    let ([curve, judge], mut random) = (kernels(&P256::all())?, vec![[0; 32]; count]);
     let key = signing_key()?;
     let public = curve.public_key(&key);
     let digests: Vec<_> = (0..u32::try_from(count).expect("at most 1024")).map(digest).collect();
@@ -172,7 +183,7 @@ fn p256_sign(count: usize) -> Result<Run, CliError> {
         let last = signatures.into_iter().collect::<Result<Vec<_>, _>>();
         let last = last.map_err(CliError::about("a signature"))?[count - 1];
         if is_selected() {
-            let is_valid = P256::Portable.verify(&public, &digests[count - 1], &last);
+            let is_valid = judge.verify(&public, &digests[count - 1], &last);
             CliError::unless(is_valid, "the signature is not valid")?;
         }
         Ok(())
@@ -181,7 +192,7 @@ fn p256_sign(count: usize) -> Result<Run, CliError> {
 
 /// In a batch each signature has another digest. The key is the same, which saves nothing.
 fn p256_verify(count: usize) -> Result<Run, CliError> {
-    let curve = P256::best();
+    let [curve, _] = kernels(&P256::all())?;
     let key = signing_key()?;
     let public = curve.public_key(&key);
     let mut cases = Vec::new();

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Command};
+pub(crate) use tollgate::command_line::seconds;
 use tollgate_load::duration;
 
 /// The option for records.
@@ -26,21 +27,6 @@ pub(crate) struct Written {
 pub(crate) fn defaults<T: Args>() -> T {
     let mut matches = T::augment_args(Command::new("defaults")).get_matches_from(["defaults"]);
     T::from_arg_matches_mut(&mut matches).expect("every option has a default")
-}
-
-/// Seconds as a number (`2.5`) or with a unit (`500ms`, `10s`, `2m`); 0.01 to 3600.
-pub(crate) fn seconds(text: &str) -> Result<f64, String> {
-    let units = [("ms", 1e-3), ("s", 1.0), ("m", 60.0)];
-    let with_unit = |(unit, seconds): (&str, f64)| Some((text.strip_suffix(unit)?, seconds));
-    let (number, unit) = units.into_iter().find_map(with_unit).unwrap_or((text, 1.0));
-    let number: f64 =
-        number.parse().map_err(|_| "give seconds: 2.5, 500ms, 10s or 2m".to_owned())?;
-    let seconds = number * unit;
-    if (0.01..=3600.0).contains(&seconds) {
-        Ok(seconds)
-    } else {
-        Err("give 0.01 to 3600 seconds".to_owned())
-    }
 }
 
 /// Returns a parser for numbers in this range, with the error `why`.
@@ -108,14 +94,6 @@ mod tests {
         for text in ["[fe80::1%lo]", "[fe80::1%]:443", "[::1%lo]:443", "fe80::1%lo:443", "h:443"] {
             assert_eq!(socket_address(text), None, "{text}");
         }
-    }
-
-    #[test]
-    fn seconds_have_units() {
-        for (text, expected) in [("2.5", 2.5), ("500ms", 0.5), ("10s", 10.0), ("2m", 120.0)] {
-            assert_eq!(seconds(text), Ok(expected));
-        }
-        assert!(seconds("1h").is_err() && seconds("ms").is_err() && seconds("2000m").is_err());
     }
 
     #[test]

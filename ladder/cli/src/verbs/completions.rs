@@ -2,11 +2,11 @@
 
 use std::process::ExitCode;
 
-use clap::{Args, CommandFactory as _};
+use clap::Args;
 use clap_complete::{Shell, generate};
 
 use crate::error::CliError;
-use crate::options::Options;
+use crate::options::all_verbs;
 use crate::output::Output;
 
 #[derive(Args, Clone, Debug)]
@@ -18,7 +18,7 @@ pub(crate) struct Completions {
 
 pub(crate) fn run(options: &Completions) -> Result<ExitCode, CliError> {
     let mut script = Vec::new();
-    generate(options.shell, &mut Options::command(), "tollgate", &mut script);
+    generate(options.shell, &mut all_verbs(), "tollgate", &mut script);
     Output::new(None)?.text(&String::from_utf8_lossy(&script))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Args, CommandFactory as _};
+use clap::Args;
 
 use crate::error::CliError;
-use crate::options::Options;
+use crate::options::all_verbs;
 use crate::output::Output;
 
 #[derive(Args, Clone, Debug)]
@@ -17,7 +17,7 @@ pub(crate) struct Man {
 }
 
 pub(crate) fn run(options: &Man) -> Result<ExitCode, CliError> {
-    clap_mangen::generate_to(Options::command(), &options.folder)
+    clap_mangen::generate_to(all_verbs(), &options.folder)
         .map_err(CliError::at(&options.folder))?;
     let page = options.folder.join("tollgate.1");
     Output::new(None)?.text(&format!("next: man -l {}\n", page.display()))?;

@@ -141,27 +141,30 @@ pub(crate) fn run(options: &Serve) -> Result<ExitCode, CliError> {
         confine().map_err(CliError::new)?;
     }
     output.text(&ready(&settings, &running))?;
-    until_stopped(&running);
+    until_stopped(&Serving(&running));
     let report = running.stop(Duration::from_secs_f64(options.drain));
     output.text(&served(&report, started.elapsed(), settings.access_log.is_some()))?;
     let whole = report.workers_lost == 0 && report.log_complete;
     Ok(if whole { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-impl Service for Running {
+/// The server, as a service.
+struct Serving<'a>(&'a Running);
+
+impl Service for Serving<'_> {
     fn responds(&self, limit: Duration) -> bool {
-        Self::responds(self, limit)
+        self.0.responds(limit)
     }
 
     fn reload(&self) -> String {
-        match Self::reload(self) {
+        match self.0.reload() {
             Ok(()) => "new connections use the certificates read now".to_owned(),
             Err(why) => format!("the old certificates stay in use: {why}"),
         }
     }
 
     fn reopen_log(&self) {
-        Self::reopen_log(self);
+        self.0.reopen_log();
     }
 }
 

@@ -19,7 +19,7 @@ pub(crate) const CONSTANT: &str = "bench --seconds 0.5 --drift-max 1 --repeats 0
 
 /// Returns the flags for this number of agents.
 fn agents(count: usize) -> [String; 2] {
-    let agent = format!("exec:{} agent", env!("CARGO_BIN_EXE_tollgate"));
+    let agent = format!("exec:{} agent", env!("CARGO_BIN_EXE_tollgate-ladder"));
     ["--agents".to_owned(), vec![agent; count].join(",")]
 }
 
@@ -72,7 +72,7 @@ fn ssh_runs_the_agent_on_a_host() {
     let serve = Serve::start("agents-ssh.log", &[]);
     let folder = scratch("agents-ssh");
     fs::create_dir(&folder).unwrap();
-    let program = env!("CARGO_BIN_EXE_tollgate");
+    let program = env!("CARGO_BIN_EXE_tollgate-ladder");
     let ssh = format!(
         "#!/bin/sh\n[ \"$*\" = '-T -o BatchMode=yes me@load1 tollgate agent' ] || exit 9\n\
          exec {program} agent\n"

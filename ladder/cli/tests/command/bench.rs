@@ -383,8 +383,10 @@ fn impossible_measurements_give_one_line() {
     ] {
         refused(&line(flags, &[]), why);
     }
-    let command =
-        format!("ulimit -n 30; exec {} bench --connections 100", env!("CARGO_BIN_EXE_tollgate"));
+    let command = format!(
+        "ulimit -n 30; exec {} bench --connections 100",
+        env!("CARGO_BIN_EXE_tollgate-ladder")
+    );
     let output = Command::new("sh").args(["-c", &command]).output().unwrap();
     refused(&output, "file descriptors");
     // In any case, the logs of this program's servers have been removed.

@@ -89,9 +89,9 @@ fn users_list_show_and_write_experiments() {
     assert!(shown.contains("[[case]]"));
     let file = scratch("own.toml");
     for (old, new, why) in [
-        ("set = { provider = true }", "set = { provider = 1 }", "line 53: invalid type"),
+        ("set = { provider = true }", "set = { provider = 1 }", "line 47: invalid type"),
         ("\"rate\"", "\"heat\"", "line 3: heat: no such column: give some of rate"),
-        ("key = \"rsa-3072\"", "key = \"rsa-9\"", "line 56: control: RSA-3072: key: rsa-9: give"),
+        ("key = \"rsa-3072\"", "key = \"rsa-9\"", "line 50: control: RSA-3072: key: rsa-9: give"),
     ] {
         let wrong = shown.replace(old, new);
         assert_ne!(wrong, shown);

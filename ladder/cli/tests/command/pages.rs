@@ -63,7 +63,7 @@ fn the_pages_show_what_the_program_prints() {
     for name in ["docs", "records"] {
         symlink(root.join(name), folder.join(name)).unwrap();
     }
-    let program = Path::new(env!("CARGO_BIN_EXE_tollgate")).parent().unwrap();
+    let program = Path::new(env!("CARGO_BIN_EXE_tollgate-ladder")).parent().unwrap();
     let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
     for (page, beginnings) in PAGES {
         let file = root.join(format!("docs/{page}.md"));

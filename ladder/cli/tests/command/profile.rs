@@ -103,7 +103,7 @@ fn a_user_without_permission_learns_of_it() {
         println!("not run: every user may sample here");
         return;
     }
-    let program = env!("CARGO_BIN_EXE_tollgate");
+    let program = env!("CARGO_BIN_EXE_tollgate-ladder");
     let output = Command::new("setpriv")
         .args(["--inh-caps=-all", "--bounding-set=-all", program])
         .args(SHORT.split_whitespace())

@@ -10,7 +10,18 @@ use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use tollgate_record::{Record, jsonl};
 
 pub(crate) fn tollgate() -> Command {
-    Command::new(env!("CARGO_BIN_EXE_tollgate"))
+    Command::new(env!("CARGO_BIN_EXE_tollgate-ladder"))
+}
+
+/// Returns a command that runs the signer with this file of settings. The program `tollgate` is
+/// beside the one that is tested, if the workspace was built.
+pub(crate) fn signer(settings: &Path) -> Command {
+    let program = Path::new(env!("CARGO_BIN_EXE_tollgate-ladder")).with_file_name("tollgate");
+    assert!(program.exists(), "run: cargo build --package tollgate");
+    let mut command = Command::new(program);
+    command.args(["signer", "--config"]).arg(settings);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
 }
 
 pub(crate) fn run(arguments: &[&str]) -> Output {

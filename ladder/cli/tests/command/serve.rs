@@ -40,7 +40,14 @@ fn lost_lines_of_the_log_are_reported_at_the_end() {
     let log = scratch("full.log");
     let limited = "trap '' XFSZ; ulimit -f 1; exec \"$0\" \"$@\"";
     let mut child = Command::new("sh")
-        .args(["-c", limited, env!("CARGO_BIN_EXE_tollgate"), "serve", "--address", "127.0.0.1:0"])
+        .args([
+            "-c",
+            limited,
+            env!("CARGO_BIN_EXE_tollgate-ladder"),
+            "serve",
+            "--address",
+            "127.0.0.1:0",
+        ])
         .args(["--key-type", "ecdsa-p256", "--access-log", log.name()])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -178,7 +185,7 @@ fn systemd_is_told_and_signals_reload() {
         key.name()
     );
     fs::write(&site, settings).unwrap();
-    let mut child = Command::new(env!("CARGO_BIN_EXE_tollgate"))
+    let mut child = Command::new(env!("CARGO_BIN_EXE_tollgate-ladder"))
         .args(["serve", "--config", site.name()])
         .env("NOTIFY_SOCKET", path.name())
         .env("WATCHDOG_USEC", "300000")
@@ -217,8 +224,10 @@ fn systemd_is_told_and_signals_reload() {
 
 #[test]
 fn missing_descriptors_and_permissions_are_reported() {
-    let command =
-        format!("ulimit -n 5; exec {} serve --address 127.0.0.1:0", env!("CARGO_BIN_EXE_tollgate"));
+    let command = format!(
+        "ulimit -n 5; exec {} serve --address 127.0.0.1:0",
+        env!("CARGO_BIN_EXE_tollgate-ladder")
+    );
     let output = Command::new("sh").args(["-c", &command]).output().unwrap();
     refused(&output, "no file descriptors left");
 

@@ -8,7 +8,7 @@ use std::process::{Child, ChildStdout};
 use tollgate_record::{Kind, vocabulary as word};
 
 use crate::program::{
-    Scratch, certificates, figure, has_result, keys, line, recorded, refused, scratch, start, text,
+    Scratch, certificates, figure, has_result, keys, line, recorded, refused, scratch, signer, text,
 };
 
 /// A running signer with a page of metrics; killed when dropped.
@@ -38,7 +38,7 @@ impl Signer {
             curve.canonicalize().unwrap(),
         );
         fs::write(folder.join("signer.toml"), text).unwrap();
-        let mut child = start("signer --config", &[folder.join("signer.toml").to_str().unwrap()]);
+        let mut child = signer(&folder.join("signer.toml")).spawn().unwrap();
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
         let mut ready = String::new();
         while !ready.contains("worker threads: 1") {

@@ -17,7 +17,7 @@ use tollgate_load::{
 use tollgate_server::Certificate;
 use tollgate_stock_servers::{Error, Product, Running, Settings, module};
 
-use crate::program::{certificates, keys, line, said, scratch, tollgate};
+use crate::program::{certificates, keys, line, said, scratch, signer as signer_program};
 
 /// The addresses of both ends of the pair.
 const FRONT: &str = "10.77.0.1";
@@ -104,7 +104,7 @@ fn signer(folder: &Path) -> Process {
     let file = folder.join("signer.toml");
     fs::write(&file, text).unwrap();
     let mut behind = Command::new("unshare");
-    behind.args(["-n", "sh", "-c", BEHIND]).arg(tollgate().get_program()).arg(&file);
+    behind.args(["-n", "sh", "-c", BEHIND]).arg(signer_program(&file).get_program()).arg(&file);
     let mut signer = Process::start(&mut behind);
     signer.says("made");
     shell(PAIR, &signer.child.id().to_string());
@@ -125,7 +125,7 @@ fn relay(folder: &Path) -> Process {
     );
     let file = folder.join("relay.toml");
     fs::write(&file, text).unwrap();
-    let mut relay = Process::start(tollgate().args(["signer", "--config"]).arg(&file));
+    let mut relay = Process::start(&mut signer_program(&file));
     relay.says("worker threads: 1");
     relay
 }

@@ -81,7 +81,7 @@ fn activate(
     // The number of the process is that of the program, because the shell becomes it.
     let script = "exec 3<&0 4<&2 </dev/null; LISTEN_PID=$$ exec \"$0\" \"$@\" 2>&1";
     let mut child = Command::new("sh")
-        .args(["-c", script, env!("CARGO_BIN_EXE_tollgate"), "serve", "--config", settings])
+        .args(["-c", script, env!("CARGO_BIN_EXE_tollgate-ladder"), "serve", "--config", settings])
         .env("LISTEN_FDS", "2")
         .env("LISTEN_FDNAMES", names)
         .stdin(Stdio::from(OwnedFd::from(first.try_clone().unwrap())))
@@ -192,7 +192,12 @@ fn other_processes_of_the_user_cannot_look_into_a_confined_site() {
         let site = Site::new("hidden", &format!("address = \"127.0.0.1:0\"\n{settings}"));
         let mut child = Command::new(prefix[0])
             .args(&prefix[1..])
-            .args([env!("CARGO_BIN_EXE_tollgate"), "serve", "--config", site.settings.name()])
+            .args([
+                env!("CARGO_BIN_EXE_tollgate-ladder"),
+                "serve",
+                "--config",
+                site.settings.name(),
+            ])
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
@@ -227,7 +232,7 @@ fn a_site_is_confined_and_still_does_everything() {
         back_end.local_addr().unwrap()
     );
     let site = Site::new("confined", &settings);
-    let mut child = Command::new(env!("CARGO_BIN_EXE_tollgate"))
+    let mut child = Command::new(env!("CARGO_BIN_EXE_tollgate-ladder"))
         .args(["serve", "--config", site.settings.name()])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -102,7 +102,7 @@ fn a_command_starts_the_server() {
     if !can_sample() {
         return;
     }
-    let program = env!("CARGO_BIN_EXE_tollgate");
+    let program = env!("CARGO_BIN_EXE_tollgate-ladder");
     let command = format!(
         "{program} serve --engine openssl --address 127.0.0.1:{{port}} --cert {{folder}}/chain.pem \
          --key {{folder}}/key.pem --access-log {{log}}"

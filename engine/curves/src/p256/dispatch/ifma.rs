@@ -18,8 +18,8 @@ use crate::p256::kernels::p256_window_mb8_ifma::p256_window_mb8_ifma;
 use crate::p256::kernels::sha512_mb8_avx512::sha512_mb8_avx512;
 use crate::p256::keys::{PublicKey, SecretKey};
 use crate::p256::point::{Affine, Point, has_second_x};
-use crate::p256::residue::{Element, Limbs, Scalar};
 use crate::p256::tables_ifma;
+use crate::residue::{Element, Limbs, Scalar};
 
 /// The fewest keys for which eight lanes cost less than one key after the other.
 pub(super) const FEWEST_KEYS: usize = 3;
@@ -30,8 +30,8 @@ pub(super) const FEWEST_SIGNATURES: usize = 3;
 /// The same for verifications.
 pub(super) const FEWEST_VERIFICATIONS: usize = 3;
 
-/// The kernels that work on secrets in lanes. Memcheck cannot run those with IFMA, but it watches the
-/// code between kernels with portable ones.
+/// The kernels that work on secrets in lanes. Memcheck cannot run those with IFMA; a test puts
+/// others in their place, and memcheck watches the code between kernels.
 pub(super) trait Kernels: Copy {
     /// Eight points.
     type Points;
@@ -102,8 +102,7 @@ fn limbs(k: &[Odd; LANES]) -> Lanes {
 pub(super) fn base_multiple(k: &Scalar, proof: HaveIfma) -> Point {
     let k = Odd::new(k);
     let multiple = proven!(proof, p256_comb_sum8_ifma(&k, windows(proof)));
-    let [x, y, z] = multiple.map(|x| Element::new(&x));
-    let mut point = Point::from_jacobian(x, y, z);
+    let mut point = Point::from_jacobian(multiple.map(|x| Element::new(&x)));
     point.y.negate(k.negative);
     point
 }
@@ -198,9 +197,9 @@ fn sum(k: &[Scalar; LANES], odd: &[Odd; LANES]) -> Scalar {
     })
 }
 
-/// Returns the signatures from k G, the sum of all k, and 1/k: none if the points have another sum, or
-/// if two of them have the same r. A fault that gives two requests one nonce passes all other checks,
-/// and two valid signatures with one nonce give the key away.
+/// Returns the signatures from k G, the sum of all k, and 1/k: none if the points have another sum,
+/// or if two of them have the same r. A fault that gives two requests one nonce passes all other
+/// checks, and two valid signatures with one nonce give the key away.
 fn checked(
     drafts: &[Option<Draft<'_>>; LANES],
     points: &[Lanes; 2],
@@ -239,8 +238,8 @@ fn take_nonces(drafts: &mut [Option<Draft<'_>>; LANES], kernels: impl Kernels) {
 }
 
 /// Appends whether at most eight signatures are valid, and `None` for those to verify alone: if a
-/// factor is zero, if the multiples are equal or opposite points, or if r + n is below p. All of these
-/// are rare, or made by intent. Variable time.
+/// factor is zero, if the multiples are equal or opposite points, or if r + n is below p. All of
+/// these are rare, or made by intent. Variable time.
 pub(super) fn verify_all(
     requests: &[VerifyRequest<'_>],
     valid: &mut Vec<Option<bool>>,
@@ -282,7 +281,5 @@ pub(super) fn verify_all(
     }));
 }
 
-#[cfg(test)]
-mod portable;
 #[cfg(test)]
 mod tests;

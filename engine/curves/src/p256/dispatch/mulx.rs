@@ -12,19 +12,27 @@ use crate::p256::kernels::p256_points64_mulx::{
 use crate::p256::kernels::p256_window_mulx::p256_window_mulx;
 use crate::p256::multiples::{self, windows_of_four};
 use crate::p256::point::{Affine, Point};
-use crate::p256::residue::{Element, Scalar};
+use crate::residue::{Element, Scalar};
 
 /// The features of these kernels.
 pub(super) type Proof = (HaveAdxBmi2, HaveAvx2);
 
 /// Returns k G. k is not zero.
 pub(super) fn base_multiple(k: &Scalar, proof: Proof) -> Point {
-    p256_comb_mulx(&Odd::new(k), &windows_of_four()[63], windows(), proof).into()
+    odd_base_multiple(&Odd::new(k), proof)
+}
+
+pub(super) fn odd_base_multiple(k: &Odd, proof: Proof) -> Point {
+    Point::from_jacobian(p256_comb_mulx(k, &windows_of_four()[63], windows(), proof))
 }
 
 /// Returns k P. k is not zero.
 pub(super) fn multiple(k: &Scalar, point: &Affine, proof: Proof) -> Point {
-    p256_window_mulx(&Odd::new(k), point, proof).into()
+    odd_multiple(&Odd::new(k), point, proof)
+}
+
+pub(super) fn odd_multiple(k: &Odd, point: &Affine, proof: Proof) -> Point {
+    Point::from_jacobian(p256_window_mulx(k, point, proof))
 }
 
 /// Returns the windows of `p256_comb_mulx` below the top one.
@@ -66,7 +74,7 @@ pub(super) fn sum_vartime(u: &Scalar, v: &Scalar, p: &Affine, proof: HaveAdxBmi2
         }
     }
     let sum = sum.map_or([Element::ZERO; 3], |sum| [sum.x, sum.y, sum.z.mul(&curve.z)]);
-    Point::from_jacobian(sum[0], sum[1], sum[2])
+    Point::from_jacobian(sum)
 }
 
 /// Returns the entry of an odd digit's absolute value.
@@ -88,8 +96,7 @@ mod tests {
             return;
         };
         let ([comb, window], proof) = (beyond_the_contract(), (limbs, tables));
-        let top = &windows_of_four()[63];
-        assert!(p256_comb_mulx(&comb, top, windows(), proof).z.is_vartime(&Element::ZERO));
-        assert!(p256_window_mulx(&window, &Affine::base(), proof).z.is_vartime(&Element::ZERO));
+        assert!(odd_base_multiple(&comb, proof).z.is_vartime(&Element::ZERO));
+        assert!(odd_multiple(&window, &Affine::base(), proof).z.is_vartime(&Element::ZERO));
     }
 }

@@ -1,6 +1,5 @@
-// x = X/Z^2 and y = Y/Z^3, in each of eight lanes.
-// Inputs X, Y, Z, none of which is 0 mod p, and the inverse of the product of all Z in limbs. Outputs
-// x, y in limbs, at most p.
+// x = X/Z^2 and y = Y/Z^3, in each of eight lanes. Inputs X, Y, Z, none of which is 0 mod p, and
+// the inverse of the product of all Z in limbs. Outputs x, y in limbs, at most p.
 //
 // The products of the other lanes turn the inverse of all Z into that of each lane (Montgomery's
 // trick).
@@ -13,7 +12,7 @@
 
 use super::p256_field52_ifma::{Element, Lanes, clean, everywhere, mul, sqr, to_numbers};
 use super::p256_points52_ifma::Jacobian;
-use crate::p256::residue::Limbs;
+use crate::residue::Limbs;
 use crate::vectors::{exchange, permuted};
 
 /// Products of neighbouring lanes, which the coordinates need.

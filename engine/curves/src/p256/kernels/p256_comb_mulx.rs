@@ -19,9 +19,8 @@ pub(crate) use super::p256_comb_mb8_ifma::{BITS, WINDOWS};
 use super::p256_field64_mulx::{negated_if, selected};
 use super::p256_points64_mulx::{Modified, add_affine};
 use crate::p256::digits::Odd;
-use crate::p256::jacobian::Jacobian;
 use crate::p256::point::Affine;
-use crate::p256::residue::Element;
+use crate::residue::Element;
 
 /// The number of entries of a window: entry e is the multiple 2e + 1.
 pub(crate) const ENTRIES: usize = 1 << (BITS - 1);
@@ -33,7 +32,7 @@ pub(crate) fn p256_comb_mulx(
     top: &[Affine; 8],
     windows: &[[Affine; ENTRIES]],
     (proof, vectors): (HaveAdxBmi2, HaveAvx2),
-) -> Jacobian {
+) -> [Element; 3] {
     assert!(windows.len() == WINDOWS, "the table is complete");
     let (index, _) = k.digit::<4>(63);
     let Affine { x, y } = selected(top, index, vectors);
@@ -45,5 +44,5 @@ pub(crate) fn p256_comb_mulx(
         addend.y = negated_if(&addend.y, negative);
         add_affine::<false>(&mut sum, &addend, proof);
     }
-    Jacobian { x: sum.x, y: negated_if(&sum.y, k.negative), z: sum.z }
+    [sum.x, negated_if(&sum.y, k.negative), sum.z]
 }

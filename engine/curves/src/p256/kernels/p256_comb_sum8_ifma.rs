@@ -28,7 +28,7 @@ use core::arch::x86_64::*;
 use super::p256_field52_ifma::{Element, Lanes, either, from_numbers, same, split};
 use super::p256_points52_ifma::{Jacobian, add_affine, opposite_halves, sum_of_lanes};
 use crate::p256::digits::Odd;
-use crate::p256::residue::Limbs;
+use crate::residue::Limbs;
 use crate::vectors::{V, all, vector};
 
 pub(crate) const STEPS: usize = 8;
@@ -49,12 +49,12 @@ pub(crate) fn p256_comb_sum8_ifma(k: &Odd, table: &Table) -> [Limbs; 3] {
     sum_of_lanes(added::<1>(Jacobian::affine(x, &y, negative), lanes, table))
 }
 
-/// Returns three numbers in limbs, at most p. The sum of eight points in affine coordinates is k G or,
-/// if k stands for -k, -k G, if the first two are 0 mod p and the third one is not. If the third one
-/// is, two points that were added are equal or opposite, and the numbers show nothing.
+/// Returns three numbers in limbs, at most p. The sum of eight points in affine coordinates is k G
+/// or, if k stands for -k, -k G, if the first two are 0 mod p and the third one is not. If the
+/// third one is, two points that were added are equal or opposite, and the numbers show nothing.
 ///
-/// The digits of k are added to the negatives of the points. Then the sums of both halves of the lanes
-/// are opposite.
+/// The digits of k are added to the negatives of the points. Then the sums of both halves of the
+/// lanes are opposite.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 pub(crate) fn difference(k: &Odd, table: &Table, [x, y]: &[Lanes; 2]) -> [Limbs; 3] {

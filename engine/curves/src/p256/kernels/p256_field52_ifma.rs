@@ -14,8 +14,9 @@
 
 use core::arch::x86_64::*;
 
-use crate::p256::residue::{Limbs, P, Prime, power_of_two};
+use crate::residue::{Limbs, P, Prime, power_of_two};
 use crate::vectors::{self, BITS, MASK, V, all, hi, joined, lo, vector};
+pub(crate) use crate::vectors::{multiply_add, square};
 
 /// A carried number. The low 52 bits of each digit count; digit 4 has no others.
 pub(crate) type Element = [V; 5];
@@ -73,50 +74,10 @@ pub(crate) fn one() -> Element {
     ONE.map(|digit| _mm512_set1_epi64(digit.cast_signed()))
 }
 
-/// Returns z + x y.
-#[inline]
-#[target_feature(enable = "avx512f,avx512ifma")]
-pub(crate) fn multiply_add(mut z: Product, x: &Element, y: &Element) -> Product {
-    macro_rules! rows {
-        ($($i:literal)*) => { $(
-            z[$i] = lo(z[$i], x[$i], y[0]);
-            z[$i + 1] = hi(lo(z[$i + 1], x[$i], y[1]), x[$i], y[0]);
-            z[$i + 2] = hi(lo(z[$i + 2], x[$i], y[2]), x[$i], y[1]);
-            z[$i + 3] = hi(lo(z[$i + 3], x[$i], y[3]), x[$i], y[2]);
-            z[$i + 4] = hi(lo(z[$i + 4], x[$i], y[4]), x[$i], y[3]);
-            z[$i + 5] = hi(z[$i + 5], x[$i], y[4]);
-        )* };
-    }
-    rows!(0 1 2 3 4);
-    z
-}
-
 #[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(crate) fn product(x: &Element, y: &Element) -> Product {
     multiply_add([all(0); 10], x, y)
-}
-
-/// Products of different digits occur twice, so their columns are doubled.
-#[inline]
-#[target_feature(enable = "avx512f,avx512ifma")]
-pub(crate) fn square(x: &Element) -> Product {
-    let mut z = [all(0); 10];
-    macro_rules! pairs {
-        ($($i:literal $j:literal,)*) => { $(
-            z[$i + $j] = lo(z[$i + $j], x[$i], x[$j]);
-            z[$i + $j + 1] = hi(z[$i + $j + 1], x[$i], x[$j]);
-        )* };
-    }
-    pairs!(0 1, 0 2, 0 3, 0 4, 1 2, 1 3, 1 4, 2 3, 2 4, 3 4,);
-    macro_rules! squares {
-        ($($i:literal)*) => { $(
-            z[2 * $i] = lo(_mm512_add_epi64(z[2 * $i], z[2 * $i]), x[$i], x[$i]);
-            z[2 * $i + 1] = hi(_mm512_add_epi64(z[2 * $i + 1], z[2 * $i + 1]), x[$i], x[$i]);
-        )* };
-    }
-    squares!(0 1 2 3 4);
-    z
 }
 
 /// Returns z / R mod p, below z / R + p; negative if z is, but above z / R.

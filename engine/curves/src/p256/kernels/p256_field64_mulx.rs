@@ -29,7 +29,7 @@ use tollgate_cpu::{HaveAdxBmi2, HaveAvx2, proven};
 use super::p256_select_avx2::p256_select_avx2;
 use crate::mask::hidden;
 use crate::p256::point::Affine;
-use crate::p256::residue::{Element, P, Prime as _};
+use crate::residue::{Element, P, Prime as _};
 
 /// M, the highest limb of p.
 const TOP: u64 = P::M[3];
@@ -53,170 +53,83 @@ macro_rules! row {
     };
 }
 // Makes the lowest limb of the window zero.
+#[rustfmt::skip]
 macro_rules! reduction {
     ($a:literal $b:literal $c:literal $d:literal $e:literal $f:literal) => {
         concat!(
-            "mov rdx, ",
-            $a,
-            "\n",
-            "shlx rax, ",
-            $a,
-            ", r15\n",
-            "shrx rcx, ",
-            $a,
-            ", r15\n",
-            "add ",
-            $b,
-            ", rax\n",
-            "adc ",
-            $c,
-            ", rcx\n",
+            "mov rdx, ", $a, "\n",
+            "shlx rax, ", $a, ", r15\n",
+            "shrx rcx, ", $a, ", r15\n",
+            "add ", $b, ", rax\n",
+            "adc ", $c, ", rcx\n",
             "mulx rcx, rax, r14\n",
-            "adc ",
-            $d,
-            ", rax\n",
-            "adc ",
-            $e,
-            ", rcx\n",
-            "adc ",
-            $f,
-            ", 0\n",
+            "adc ", $d, ", rax\n",
+            "adc ", $e, ", rcx\n",
+            "adc ", $f, ", 0\n",
         )
     };
 }
 // The same for four limbs; the lowest one becomes the top one.
+#[rustfmt::skip]
 macro_rules! rotation {
     ($a:literal $b:literal $c:literal $d:literal, $top:literal, $shift:literal) => {
         concat!(
-            "mov rdx, ",
-            $a,
-            "\n",
-            "shlx rax, ",
-            $a,
-            ", ",
-            $shift,
-            "\n",
-            "shrx rcx, ",
-            $a,
-            ", ",
-            $shift,
-            "\n",
-            "add ",
-            $b,
-            ", rax\n",
-            "adc ",
-            $c,
-            ", rcx\n",
-            "mulx ",
-            $a,
-            ", rax, ",
-            $top,
-            "\n",
-            "adc ",
-            $d,
-            ", rax\n",
-            "adc ",
-            $a,
-            ", 0\n",
+            "mov rdx, ", $a, "\n",
+            "shlx rax, ", $a, ", ", $shift, "\n",
+            "shrx rcx, ", $a, ", ", $shift, "\n",
+            "add ", $b, ", rax\n",
+            "adc ", $c, ", rcx\n",
+            "mulx ", $a, ", rax, ", $top, "\n",
+            "adc ", $d, ", rax\n",
+            "adc ", $a, ", 0\n",
         )
     };
 }
 // Subtracts p from four limbs and a carry, unless the difference is negative.
+#[rustfmt::skip]
 macro_rules! at_most_once {
     ($a:literal $b:literal $c:literal $d:literal $carry:literal, $top:literal;
      $w:literal $x:literal $y:literal $z:literal) => {
         concat!(
-            "mov ",
-            $w,
-            ", ",
-            $a,
-            "\n",
-            "mov ",
-            $x,
-            ", ",
-            $b,
-            "\n",
-            "mov ",
-            $y,
-            ", ",
-            $c,
-            "\n",
-            "mov ",
-            $z,
-            ", ",
-            $d,
-            "\n",
+            "mov ", $w, ", ", $a, "\n",
+            "mov ", $x, ", ", $b, "\n",
+            "mov ", $y, ", ", $c, "\n",
+            "mov ", $z, ", ", $d, "\n",
             "mov eax, -1\n", // 2^32 - 1
-            "sub ",
-            $a,
-            ", -1\n",
-            "sbb ",
-            $b,
-            ", rax\n",
-            "sbb ",
-            $c,
-            ", 0\n",
-            "sbb ",
-            $d,
-            ", ",
-            $top,
-            "\n",
-            "sbb ",
-            $carry,
-            ", 0\n",
-            "cmovc ",
-            $a,
-            ", ",
-            $w,
-            "\n",
-            "cmovc ",
-            $b,
-            ", ",
-            $x,
-            "\n",
-            "cmovc ",
-            $c,
-            ", ",
-            $y,
-            "\n",
-            "cmovc ",
-            $d,
-            ", ",
-            $z,
-            "\n",
+            "sub ", $a, ", -1\n",
+            "sbb ", $b, ", rax\n",
+            "sbb ", $c, ", 0\n",
+            "sbb ", $d, ", ", $top, "\n",
+            "sbb ", $carry, ", 0\n",
+            "cmovc ", $a, ", ", $w, "\n",
+            "cmovc ", $b, ", ", $x, "\n",
+            "cmovc ", $c, ", ", $y, "\n",
+            "cmovc ", $d, ", ", $z, "\n",
         )
     };
 }
 // Doubles two limbs, and adds the square of rdx.
+#[rustfmt::skip]
 macro_rules! doubled {
     ($x:literal $y:literal) => {
         concat!(
             "mulx rcx, rax, rdx\n",
-            "adcx ",
-            $x,
-            ", ",
-            $x,
-            "\n",
-            "adox ",
-            $x,
-            ", rax\n",
-            "adcx ",
-            $y,
-            ", ",
-            $y,
-            "\n",
-            "adox ",
-            $y,
-            ", rcx\n",
+            "adcx ", $x, ", ", $x, "\n",
+            "adox ", $x, ", rax\n",
+            "adcx ", $y, ", ", $y, "\n",
+            "adox ", $y, ", rcx\n",
         )
     };
 }
 // Loads x into r8..r11, or adds or subtracts it.
+#[rustfmt::skip]
 macro_rules! four {
     ($first:literal $next:literal $from:literal) => {
         concat!(
-            $first, " r8, [", $from, "]\n", $next, " r9, [", $from, " + 8]\n", $next, " r10, [",
-            $from, " + 16]\n", $next, " r11, [", $from, " + 24]\n",
+            $first, " r8, [", $from, "]\n",
+            $next, " r9, [", $from, " + 8]\n",
+            $next, " r10, [", $from, " + 16]\n",
+            $next, " r11, [", $from, " + 24]\n",
         )
     };
 }
@@ -406,8 +319,8 @@ pub(super) fn negated_if(x: &Element, mask: u64) -> Element {
     Element::raw([x0, z1, z2, z3])
 }
 
-/// Returns an entry of a table in constant time. rustc ignores `#[inline(never)]` of a function that
-/// names a target feature, so the kernels, which the audit must find, name none.
+/// Returns an entry of a table in constant time. rustc ignores `#[inline(never)]` of a function
+/// that names a target feature, so the kernels, which the audit must find, name none.
 #[inline(always)]
 pub(super) fn selected(table: &[Affine], index: u64, proof: HaveAvx2) -> Affine {
     proven!(proof, p256_select_avx2(table, index))
@@ -416,7 +329,7 @@ pub(super) fn selected(table: &[Affine], index: u64, proof: HaveAvx2) -> Affine 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::p256::residue::{Limbs, subtracted};
+    use crate::residue::{Limbs, subtracted};
 
     /// A number below p: random, or with words in which carries run.
     fn number(rng: &mut fastrand::Rng) -> Element {

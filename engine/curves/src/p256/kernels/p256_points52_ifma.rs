@@ -17,7 +17,7 @@
 #![forbid(unsafe_code)]
 
 use super::p256_field52_ifma::*;
-use crate::p256::residue::Limbs;
+use crate::residue::Limbs;
 use crate::vectors::{V, all, exchange, permuted};
 
 /// Eight points.
@@ -120,9 +120,9 @@ pub(crate) fn sum_of_lanes(mut sum: Jacobian) -> [Limbs; 3] {
     [lane(&sum.x), lane(&sum.y), lane(&sum.z)]
 }
 
-/// Adds up each half of the lanes, and returns
-/// three numbers in limbs, at most p. The sums of the halves are opposite points if the first two are
-/// 0 mod p. The third one is 0 mod p if a sum is not a point.
+/// Adds up each half of the lanes, and returns three numbers in limbs, at most p. The sums of the
+/// halves are opposite points if the first two are 0 mod p. The third one is 0 mod p if a sum is
+/// not a point.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(crate) fn opposite_halves(mut sum: Jacobian) -> [Limbs; 3] {

@@ -21,7 +21,7 @@ use tollgate_cpu::HaveAdxBmi2;
 
 use super::p256_field64_mulx::*;
 use crate::p256::point::Affine;
-use crate::p256::residue::{Element, P, Prime as _, power_of_two, subtracted};
+use crate::residue::{Element, P, Prime as _, power_of_two, subtracted};
 
 /// The a of P-256.
 const MINUS_THREE: Element = {
@@ -93,8 +93,8 @@ pub(crate) fn moved(p: &Affine, curve: &Curve, proof: HaveAdxBmi2) -> Affine {
     Affine { x, y: mul(&p.y, &mul(&zz, &curve.z, proof), proof) }
 }
 
-/// Sets entry e of the table to the multiple 2e + 1 of a point of P-256, on the curve of the result.
-/// At the call the first entry is the point.
+/// Sets entry e of the table to the multiple 2e + 1 of a point of P-256, on the curve of the
+/// result. At the call the first entry is the point.
 #[inline(never)]
 pub(crate) fn odd_multiples<const N: usize>(table: &mut [Affine; N], proof: HaveAdxBmi2) -> Curve {
     let first = &mut table[0];

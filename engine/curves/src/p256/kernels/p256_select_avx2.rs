@@ -8,7 +8,7 @@
 use core::arch::x86_64::*;
 
 use crate::p256::point::Affine;
-use crate::p256::residue::Element;
+use crate::residue::Element;
 
 #[inline(never)]
 #[target_feature(enable = "avx2")]

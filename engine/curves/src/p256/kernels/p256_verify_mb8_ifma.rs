@@ -1,6 +1,6 @@
-// X - r Z^2 of a sum of two points, in each of eight lanes: 0 mod p if x of the sum is r.
-// Inputs the points P, Q in Jacobian coordinates; signs of Q, all ones for -Q; r in limbs. Outputs X - r Z^2 and
-// Z in limbs, at most p.
+// X - r Z^2 of a sum of two points, in each of eight lanes: 0 mod p if x of the sum is r. Inputs
+// the points P, Q in Jacobian coordinates; signs of Q, all ones for -Q; r in limbs. Outputs X - r
+// Z^2 and Z in limbs, at most p.
 //
 // If the points of a lane are equal or opposite, its Z is 0 mod p.
 //

@@ -9,7 +9,10 @@
 // Counts    256 doublings and 66 additions; 212,900 vpmadd52.
 // Time      constant: the only branches are the loops'; every entry of a table is loaded.
 //
-// No addition has equal or opposite points: see `p256_window_portable`, which adds the same ones.
+// No addition has equal or opposite points. By `digits.rs` this could only happen if the sum A, a
+// multiple of 32, and the digit d, with either sign, were n (A > 0, since it has the top digit). If
+// this is not the last window, A + d is less than 2^252. In the last one A + d = k < n. If A - d =
+// n, then digit 0 of n is -d. It is negative, so d > 0 and k = n + 2d > n.
 //! `p256_window_mb8_ifma`: windows of five bits, from the top, in eight lanes.
 #![forbid(unsafe_code)]
 
@@ -17,8 +20,12 @@ use core::arch::x86_64::*;
 
 use super::p256_field52_ifma::{Lanes, bits_at, either, from_numbers, same, split};
 use super::p256_points52_ifma::{Jacobian, add_points, double};
-use super::p256_window_portable::{BITS, WINDOWS};
 use crate::vectors::{V, all, vector};
+
+/// Bits of a window.
+pub(crate) const BITS: usize = 5;
+/// Windows below the top digit.
+pub(crate) const WINDOWS: usize = 51;
 
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]

@@ -6,9 +6,8 @@
 // Requires  k is not a multiple of n.
 // Counts    255 doublings, 51 additions and a table of 16 entries; 49,910 mulx.
 // Time      constant: every entry of the table is read.
-// Model     p256_window_portable.
 //
-// No addition has equal or opposite points: see `p256_window_portable`, which adds the same ones.
+// No addition has equal or opposite points: see `p256_window_mb8_ifma`, which adds the same ones.
 //! `p256_window_mulx`: windows of five bits, from the top.
 #![forbid(unsafe_code)]
 
@@ -16,18 +15,17 @@ use tollgate_cpu::{HaveAdxBmi2, HaveAvx2};
 
 use super::p256_field64_mulx::{mul, negated_if, selected};
 use super::p256_points64_mulx::{Modified, add_affine, double, odd_multiples};
-use super::p256_window_portable::{BITS, WINDOWS};
+use super::p256_window_mb8_ifma::{BITS, WINDOWS};
 use crate::p256::digits::Odd;
-use crate::p256::jacobian::Jacobian;
 use crate::p256::point::Affine;
-use crate::p256::residue::Element;
+use crate::residue::Element;
 
 #[inline(never)]
 pub(crate) fn p256_window_mulx(
     k: &Odd,
     point: &Affine,
     (proof, vectors): (HaveAdxBmi2, HaveAvx2),
-) -> Jacobian {
+) -> [Element; 3] {
     let mut table = [*point; 16];
     let curve = odd_multiples(&mut table, proof);
     let Affine { x, y } = table[0];
@@ -42,5 +40,5 @@ pub(crate) fn p256_window_mulx(
         add_affine::<true>(&mut sum, &addend, proof);
     }
     let y = negated_if(&sum.y, k.negative);
-    Jacobian { x: sum.x, y, z: mul(&sum.z, &curve.z, proof) }
+    [sum.x, y, mul(&sum.z, &curve.z, proof)]
 }

@@ -76,7 +76,7 @@ pub(super) fn run(options: &Options) -> Result<ExitCode, CliError> {
         }
         let judged = servers.iter().zip(cases).zip(&measured);
         let judged = judged.map(|((server, case), measured)| {
-            judge(server, case, measured, &mut run, profiler.as_ref())
+            judge(server, case, measured, &run, profiler.as_ref())
         });
         let mut judged: Vec<Judged> = judged.collect::<Result<_, _>>()?;
         output += &judged.iter().map(|judged| judged.verdict.as_str()).collect::<String>();
@@ -153,7 +153,7 @@ fn judge(
     (started, naming): &(&Started, Naming),
     case: &Case,
     measured: &Measured<Ran>,
-    run: &mut Run,
+    run: &Run,
     profiler: Option<&Profiler>,
 ) -> Result<Judged, CliError> {
     let mut context = context(&started.bench, &run.host);

@@ -21,7 +21,6 @@ use super::plan;
 use crate::cells::distinct;
 use crate::error::CliError;
 use crate::interrupt;
-use crate::keys;
 use crate::options::Bench as Options;
 use crate::read;
 use crate::verbs::agent;
@@ -98,7 +97,7 @@ fn certificates(path: &Path) -> Result<Vec<Vec<u8>>, CliError> {
 }
 
 fn pkcs8(path: &Path) -> Result<Vec<u8>, CliError> {
-    let pem = keys::read(path)?;
+    let pem = read::key(path)?;
     // without a callback OpenSSL would ask for a passphrase on the terminal
     let key = PKey::private_key_from_pem_callback(&pem, |_| Err(ErrorStack::get()));
     let key = key.and_then(|key| key.private_key_to_pkcs8());

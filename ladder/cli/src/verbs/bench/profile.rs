@@ -22,12 +22,12 @@ use super::plan::{client_cores, server_cores};
 use super::scenario::Scenario;
 use crate::cells::{distinct, float};
 use crate::error::CliError;
-use crate::folder::Folder;
 use crate::interrupt;
 use crate::options::{Bench as Options, Mode, Sampling};
 use crate::progress::Progress;
 use crate::run::Run;
 use crate::verbs::session::parts;
+use tempfile::TempDir;
 
 /// The lowest rate of samples, per second of CPU time. Each run uses a different rate. If all runs
 /// have the same rate and all sessions are equally long, samples can fall on the same part of every
@@ -54,7 +54,7 @@ const UNKNOWN_SHOWN: f64 = 0.002;
 
 pub(in crate::verbs) struct Profiler {
     event: Event,
-    folder: Folder,
+    folder: TempDir,
     flame_graphs: Option<PathBuf>,
     client_cores: Vec<u32>,
     runs: Rc<RefCell<Runs>>,
@@ -87,7 +87,7 @@ impl Profiler {
         }
         Ok(Some(Self {
             event: Event::available()?,
-            folder: Folder::new()?,
+            folder: tollgate::temporary_folder()?,
             flame_graphs: sampling.flame_graphs.clone(),
             client_cores: client_cores(options),
             runs: Rc::default(),
@@ -130,7 +130,7 @@ impl Profiler {
         }
         runs.count += 1;
         let per_s = SAMPLES_PER_S + runs.count * 61 % SAMPLES_SPREAD;
-        let file = self.folder.path("perf.data");
+        let file = self.folder.path().join("perf.data");
         runs.marks.clear();
         runs.recording = None; // that of a run that ended with an error
         match Recording::start((self.event, per_s), threads, &self.client_cores, &file) {

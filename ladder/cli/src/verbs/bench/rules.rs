@@ -214,7 +214,10 @@ fn of_servers(options: &Options) -> Option<&'static str> {
         () if has_curve && options.key.len() > 1 => {
             "--key-type: ecdsa-p256 needs other suites than RSA keys: measure it in a run of its own"
         }
-        () if has_curve && options.has(EngineKind::Tollgate) && P256::best() == P256::Portable => {
+        () if has_curve
+            && options.has(EngineKind::Tollgate)
+            && !P256::best().is_ok_and(P256::beats_openssl) =>
+        {
             "--key-type: Tollgate leaves ecdsa-p256 to OpenSSL on this processor, which has no \
              BMI2 and ADX: give --engine openssl or an RSA key"
         }

@@ -22,8 +22,8 @@ use tollgate_tls_client::Identity;
 use super::options::given::Probed;
 use super::{external, plan};
 use crate::error::CliError;
-use crate::folder::Folder;
 use crate::options::{Bench as Options, EngineKind, ServerKind};
+use tempfile::TempDir;
 
 /// The longest wait for the workers of an installed server.
 const WORKERS_TIMEOUT: Duration = Duration::from_secs(2);
@@ -47,7 +47,7 @@ pub(super) struct Rig<'a> {
     options: &'a Options,
     key: KeyKind,
     servers: Vec<(Naming, Ready<'a>)>,
-    _folder: Option<Folder>,
+    _folder: Option<TempDir>,
 }
 
 /// A running server.
@@ -67,7 +67,7 @@ impl<'a> Rig<'a> {
             let servers = vec![(naming, Ready::External(probed))];
             return Ok(Self { options, key, servers, _folder: None });
         }
-        let folder = Folder::new()?;
+        let folder = tollgate::temporary_folder()?;
         let mut servers = Vec::new();
         for own in options.by_kind() {
             servers.extend(match (own.kind(), own.kind().stock()) {
@@ -190,9 +190,9 @@ pub(super) fn threads_of_stock(running: &Stock) -> Result<Threads, CliError> {
 type Named = Vec<(String, Ready<'static>)>;
 
 /// Starts a server on OpenSSL for each requested engine. Each server has its own key.
-fn embedded(options: &Options, key: KeyKind, folder: &Folder) -> Result<Named, CliError> {
+fn embedded(options: &Options, key: KeyKind, folder: &TempDir) -> Result<Named, CliError> {
     let start = |engine: Engine| {
-        let log = folder.path(&format!("{engine}.log"));
+        let log = folder.path().join(format!("{engine}.log"));
         let started = start_embedded(options, engine, Certificate::SelfSigned(key), log)?;
         Ok((engine.name().to_owned(), started))
     };

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use clap::ValueEnum as _;
 use rustix::fs::{FsWord, statfs};
+use tempfile::TempDir;
 use tollgate_load::{Finding, Freshness, Mechanism, Naming, Outcome, Plan, Server, Verdict, run};
 use tollgate_profile::Threads;
 use tollgate_rustls_server::Signer;
@@ -21,7 +22,6 @@ use super::servers::{self, Ready};
 use super::turns::{self, Measured};
 use super::{external, plan};
 use crate::error::CliError;
-use crate::folder::Folder;
 use crate::interrupt;
 use crate::options::values::defaults;
 use crate::options::{Bench, EngineKind, Mode, ServerKind};
@@ -43,7 +43,7 @@ pub(in crate::verbs) struct Starter {
     /// By type of key, so that all servers with a type share the certificate.
     certificates: BTreeMap<String, Certificate>,
     /// The access logs of embedded servers.
-    folder: Folder,
+    folder: TempDir,
     started: u32,
     /// A port whose packets nobody reads; the system drops them.
     sink: UdpSocket,
@@ -71,7 +71,7 @@ impl Starter {
             base: Bench { server: vec![ServerKind::Nginx], ..base },
             client_cpu_max,
             certificates: BTreeMap::new(),
-            folder: Folder::new()?,
+            folder: tollgate::temporary_folder()?,
             started: 0,
             sink: UdpSocket::bind("127.0.0.1:0")?,
         })
@@ -157,7 +157,7 @@ impl Starter {
                     let sessions = sessions_of(&setup)?.unwrap_or(bench.resume_by);
                     let bench = Bench { resume_by: sessions, ..bench.clone() };
                     self.started += 1;
-                    let log = self.folder.path(&format!("{}.log", self.started));
+                    let log = self.folder.path().join(format!("{}.log", self.started));
                     version = env!("CARGO_PKG_VERSION").to_owned();
                     servers::start_embedded(&bench, engine, certificate, log)?
                 }

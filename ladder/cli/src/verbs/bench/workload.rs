@@ -203,7 +203,6 @@ impl Connections {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::folder::Folder;
     use crate::options::tests::bench;
 
     fn asked(name: &str) -> Result<Options, CliError> {
@@ -247,8 +246,8 @@ mod tests {
     #[test]
     fn what_a_log_says_becomes_flags_where_a_plan_can_express_it() {
         let file = |more: &str| {
-            let folder = Folder::new().unwrap();
-            let path = folder.path("asked.toml");
+            let folder = tollgate::temporary_folder().unwrap();
+            let path = folder.path().join("asked.toml");
             std::fs::write(&path, format!("title = \"of a log\"\n{more}")).unwrap();
             asked(&path.display().to_string())
         };

@@ -199,10 +199,10 @@ impl Options {
 }
 
 /// The engines to measure with a key. Tollgate leaves other curves to OpenSSL, and P-256 on processors
-/// on which it has no fast kernels.
+/// on which it has no kernels.
 pub(super) fn engines(key: KeyKind) -> &'static [Engine] {
     let is_ours = match key {
-        KeyKind::EcdsaP256 => P256::best() != P256::Portable,
+        KeyKind::EcdsaP256 => P256::best().is_ok_and(P256::beats_openssl),
         other => other.is_rsa(),
     };
     if is_ours { &[Engine::OpenSsl, Engine::Tollgate] } else { &[Engine::OpenSsl] }

@@ -14,8 +14,8 @@ use super::disclosure::Disclosure;
 use super::manifest::Manifest;
 use crate::error::CliError;
 use crate::host::Host;
-use crate::keys;
 use crate::output::Output;
+use crate::read;
 
 /// The smallest secure modulus, in bits.
 const SECURE_BITS: usize = 2048;
@@ -62,7 +62,7 @@ pub(super) fn run(options: &Pack) -> Result<ExitCode, CliError> {
 
 fn key(path: &Path) -> Result<PrivateKey, CliError> {
     let name = path.display();
-    let key = PrivateKey::from_bytes(&keys::read(path)?).map_err(CliError::about(&name))?;
+    let key = PrivateKey::from_bytes(&read::key(path)?).map_err(CliError::about(&name))?;
     if key.bits() < SECURE_BITS {
         bail!("--key: {name}: {} bits are insecure: make a key with tollgate key gen", key.bits());
     }

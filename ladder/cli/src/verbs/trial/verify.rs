@@ -12,8 +12,8 @@ use super::arithmetic::{self, Check, Figure};
 use super::bundle::{Bundle, DISCLOSURE, OUTCOME, RECORDS, REQUIRED, records};
 use super::disclosure::Disclosure;
 use crate::error::CliError;
-use crate::keys;
 use crate::output::Output;
+use crate::read;
 
 /// The limits of signature and arithmetic.
 const BEYOND: &str = "not checked, because no file can show it: that the counts, CPU times and \
@@ -36,7 +36,7 @@ pub(super) fn run(options: &Verify) -> Result<ExitCode, CliError> {
 }
 
 fn public(path: &Path) -> Result<PublicKey, CliError> {
-    PublicKey::from_bytes(&keys::read(path)?).map_err(CliError::about(path.display()))
+    PublicKey::from_bytes(&read::key(path)?).map_err(CliError::about(path.display()))
 }
 
 fn told(bundle: &Bundle, disclosure: &Disclosure, figures: &[Figure], is_trusted: bool) -> String {

@@ -201,7 +201,7 @@ impl Tuner<'_> {
     /// Returns the time of a signature, as rung 2 measures it.
     fn signature(&self, setup: &Setup) -> Option<Estimate> {
         let is_rsa = setup.key.starts_with("rsa");
-        let on_curve = setup.key == "ecdsa-p256" && P256::best() != P256::Portable;
+        let on_curve = setup.key == "ecdsa-p256" && P256::best().is_ok_and(P256::beats_openssl);
         // HAProxy's jobs pause for RSA alone
         let by = match (setup.provider && (is_rsa || on_curve), setup.asynchronous && is_rsa) {
             (false, _) => "by=openssl",

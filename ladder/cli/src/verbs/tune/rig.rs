@@ -45,8 +45,9 @@ pub(super) fn profile(
     let of = Rounds { outcomes: vec![outcomes], repeated: measured.repeated, broken: None };
     let label = format!("{} {}", started.setup.key, plan::named(&started.plan));
     let context = context(&started.bench, &run.host);
-    let mut scenario = Scenario::of(label, of, &[naming.clone()], &context)?;
-    profiler.end(&started.bench, &mut scenario, &started.plan, &[naming])?;
+    let names = [naming];
+    let mut scenario = Scenario::of(label, of, &names, &context)?;
+    profiler.end(&started.bench, &mut scenario, &started.plan, &names)?;
     run.output.records(&scenario.records)?;
     Ok(Some(Look { shares: shares(&scenario.records)?, rate }))
 }

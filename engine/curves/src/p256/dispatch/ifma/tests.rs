@@ -1,20 +1,25 @@
 //! Tests of the calls in lanes.
 
-use super::portable::Portable;
 use super::*;
 use crate::p256::P256;
 use crate::p256::exceptional::beyond_the_contract;
 use crate::p256::nonce::Nonce;
-use crate::p256::residue::limbs as limbs_of;
+use crate::residue::limbs as limbs_of;
+
+/// Returns the proof, or says that a test does not run.
+#[allow(clippy::print_stdout, reason = "announces what did not run")]
+fn ifma() -> Option<HaveIfma> {
+    let proof = HaveIfma::check();
+    if proof.is_none() {
+        println!("not run: no IFMA");
+    }
+    proof
+}
 
 /// Otherwise the requests would be signed alone, with the same result.
 #[test]
-#[allow(clippy::print_stdout, reason = "announces what did not run")]
 fn batches_pass_their_check() {
-    let Some(proof) = HaveIfma::check() else {
-        println!("not run: no IFMA");
-        return;
-    };
+    let Some(proof) = ifma() else { return };
     let key = SecretKey::from_bytes(&[1; 32]).expect("below n");
     for count in 1..=LANES {
         let digests = core::array::from_fn::<_, LANES, _>(|l| [l, count]);
@@ -35,12 +40,8 @@ fn batches_pass_their_check() {
 
 /// A wrong point in one lane, a wrong sum, and one nonce for two requests.
 #[test]
-#[allow(clippy::print_stdout, reason = "announces what did not run")]
 fn a_batch_with_a_fault_gives_no_signature() {
-    let Some(proof) = HaveIfma::check() else {
-        println!("not run: no IFMA");
-        return;
-    };
+    let Some(proof) = ifma() else { return };
     let key = SecretKey::from_bytes(&[1; 32]).expect("below n");
     let digests: [[u8; 32]; LANES] = [1, 2, 3, 4, 5, 6, 7, 8].map(|byte| [byte; 32]);
     let drafts = || {
@@ -69,12 +70,8 @@ fn a_batch_with_a_fault_gives_no_signature() {
 
 /// A point in place of another one, and a wrong coordinate.
 #[test]
-#[allow(clippy::print_stdout, reason = "announces what did not run")]
 fn a_wrong_point_fails_the_check() {
-    let Some(proof) = HaveIfma::check() else {
-        println!("not run: no IFMA");
-        return;
-    };
+    let Some(proof) = ifma() else { return };
     let mut rng = fastrand::Rng::with_seed(8);
     for round in 0..50 {
         let k: [Scalar; LANES] =
@@ -99,13 +96,9 @@ fn a_wrong_point_fails_the_check() {
 
 /// Otherwise the signatures would be verified alone, with the same result.
 #[test]
-#[allow(clippy::print_stdout, reason = "announces what did not run")]
 fn signatures_are_verified_in_lanes() {
-    let Some(proof) = HaveIfma::check() else {
-        println!("not run: no IFMA");
-        return;
-    };
-    let curve = P256::Ifma(proof);
+    let Some(proof) = ifma() else { return };
+    let Some(curve) = P256::ifma() else { return };
     let cases: [_; LANES] = core::array::from_fn(|l| {
         let byte = u8::try_from(l + 1).expect("small");
         let key = SecretKey::from_bytes(&[byte; 32]).expect("below n");
@@ -126,12 +119,8 @@ fn signatures_are_verified_in_lanes() {
 
 /// The proofs of the kernels end where they say, and other lanes are not affected.
 #[test]
-#[allow(clippy::print_stdout, reason = "announces what did not run")]
 fn opposite_points_give_zero_in_their_lane() {
-    let Some(proof) = HaveIfma::check() else {
-        println!("not run: no IFMA");
-        return;
-    };
+    let Some(proof) = ifma() else { return };
     let ordinary: [Scalar; LANES] = core::array::from_fn(|l| Scalar::new(&[l as u64 + 2, 3, 4, 5]));
     let [comb, window] = beyond_the_contract();
     let g = Affine::base();
@@ -160,12 +149,8 @@ fn opposite_points_give_zero_in_their_lane() {
 
 /// The hash in lanes is the one of the crate `sha2`, and the nonce is the one of a signature alone.
 #[test]
-#[allow(clippy::print_stdout, reason = "announces what did not run")]
 fn nonces_are_hashed_in_lanes() {
-    let Some(proof) = HaveIfma::check() else {
-        println!("not run: no IFMA");
-        return;
-    };
+    let Some(proof) = ifma() else { return };
     let mut rng = fastrand::Rng::with_seed(7);
     for count in (1..=LANES).cycle().take(100) {
         let bytes: [[[u8; 32]; 3]; LANES] = core::array::from_fn(|_| {
@@ -194,65 +179,62 @@ fn nonces_are_hashed_in_lanes() {
     }
 }
 
-/// With portable kernels, the results are those of operations alone.
-#[test]
-fn portable_kernels_give_the_same_results() {
-    let (requests, curve) = (Requests::new(), P256::Portable);
-    let (mut signatures, mut keys, mut shared) = (Vec::new(), Vec::new(), Vec::new());
-    requests.run(&mut signatures, &mut keys, &mut shared);
-    for (l, key) in requests.keys.iter().enumerate() {
-        let alone = curve.sign(key, &requests.digests[l], Nonce::Hedged(&requests.noise));
-        assert_eq!(signatures[l], alone.ok());
-        assert_eq!(keys[l], curve.public_key(key));
-        assert_eq!(shared[l].as_bytes(), curve.agree(key, &requests.peer).as_bytes());
-    }
-}
-
-/// The code between kernels, and signatures with nonces that are hashed alone.
+/// The code between kernels, and signatures with nonces that are hashed alone. One lane is not in
+/// use.
 #[test]
 #[cfg_attr(debug_assertions, ignore = "overflow checks branch on secrets")]
 fn code_between_kernels_is_constant_time() {
     let name = "p256::dispatch::ifma::tests::code_between_kernels_is_constant_time";
     tollgate_rerun::constant_time(name, || {
-        let requests = Box::new(Requests::new());
-        for key in &requests.keys {
-            memcheck::mark_secret(&key.0.0);
-        }
-        memcheck::mark_secret(&requests.noise);
-        requests.run(&mut Vec::new(), &mut Vec::new(), &mut Vec::new());
+        let digests = [1, 2, 3, 4, 5, 6, 7].map(|byte| [byte; 32]);
+        let keys = digests.map(|bytes| SecretKey::from_bytes(&bytes).expect("below n"));
+        let (keys, noise) = (Box::new(keys), Box::new([8; 32]));
+        keys.iter().for_each(|key| memcheck::mark_secret(&key.0.0));
+        memcheck::mark_secret(&noise[..]);
+        let requests: [_; 7] = core::array::from_fn(|l| Request {
+            key: &keys[l],
+            digest: &digests[l],
+            nonce: Nonce::Hedged(&noise),
+        });
+        let mut signatures = Vec::new();
+        sign_all(&requests, &mut signatures, Fake);
+        assert!(signatures.len() == 7 && signatures.iter().all(Option::is_some));
+        public_keys(&*keys, &mut Vec::new(), Fake);
+        let peer = PublicKey(Affine::base());
+        agree_all(&keys.each_ref().map(|key| (key, &peer)), &mut Vec::new(), Fake);
     });
 }
 
-/// Seven requests: one lane is not in use.
-struct Requests {
-    keys: [SecretKey; 7],
-    digests: [[u8; 32]; 7],
-    noise: [u8; 32],
-    peer: PublicKey,
-}
+/// In place of kernels, which valgrind cannot run: results that depend on secrets, and a check that
+/// passes.
+#[derive(Clone, Copy)]
+struct Fake;
 
-impl Requests {
-    fn new() -> Self {
-        let bytes = [1, 2, 3, 4, 5, 6, 7].map(|byte| [byte; 32]);
-        let keys = bytes.map(|bytes| SecretKey::from_bytes(&bytes).expect("below n"));
-        let peer = P256::Portable.public_key(&keys[0]);
-        Self { keys, digests: bytes, noise: [8; 32], peer }
+impl Kernels for Fake {
+    type Points = Lanes;
+    type Neighbours = ();
+
+    fn base_multiples(self, k: &[Odd; LANES]) -> Lanes {
+        limbs(k)
     }
 
-    fn run(
-        &self,
-        signatures: &mut Vec<Option<Signature>>,
-        keys: &mut Vec<PublicKey>,
-        shared: &mut Vec<SharedSecret>,
-    ) {
-        let nonce = Nonce::Hedged(&self.noise);
-        let requests: [_; 7] = core::array::from_fn(|l| Request {
-            key: &self.keys[l],
-            digest: &self.digests[l],
-            nonce,
-        });
-        sign_all(&requests, signatures, Portable);
-        public_keys(&self.keys, keys, Portable);
-        agree_all(&self.keys.each_ref().map(|key| (key, &self.peer)), shared, Portable);
+    fn multiples(self, k: &[Odd; LANES], _: &[Lanes; 2]) -> Lanes {
+        limbs(k)
+    }
+
+    fn denominator(self, points: &Lanes) -> (Limbs, ()) {
+        (by_number(points)[0], ())
+    }
+
+    fn affine(self, points: &Lanes, _: &Limbs, (): &()) -> [Lanes; 2] {
+        [*points; 2]
+    }
+
+    fn difference(self, k: &Odd, _: &[Lanes; 2]) -> [Limbs; 3] {
+        [[0; 4], [0; 4], k.t]
+    }
+
+    fn sha512(self, blocks: &[[u64; LANES]; 16]) -> [[u64; LANES]; 8] {
+        core::array::from_fn(|i| blocks[i])
     }
 }

@@ -191,7 +191,6 @@ fn think(text: &str) -> Result<Think, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::folder::Folder;
     use crate::options::Options;
     use crate::options::tests::bench;
 
@@ -221,8 +220,8 @@ mod tests {
 
     #[test]
     fn a_trace_is_read_and_its_bad_lines_are_reported() {
-        let folder = Folder::new().unwrap();
-        let path = folder.path("trace");
+        let folder = tollgate::temporary_folder().unwrap();
+        let path = folder.path().join("trace");
         let flag = format!("trace:{}", path.display());
         std::fs::write(&path, "0.0\n0.5\n").unwrap();
         let found = clients(&format!("--arrivals {flag}")).arrivals(false);

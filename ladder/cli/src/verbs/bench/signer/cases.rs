@@ -12,8 +12,8 @@ use tollgate_keyless::{Operation, Ski, Stub};
 use tollgate_rsa::Hash;
 
 use crate::error::CliError;
-use crate::keys;
-use crate::verbs::key::stub::public;
+use crate::read;
+use tollgate::key::public;
 
 /// The number of digests. Each request has the next one.
 pub(super) const COUNT: usize = 256;
@@ -32,7 +32,7 @@ impl Cases {
     /// that the key can do.
     pub(super) fn new(file: &Path, asked: Option<Operation>) -> Result<Self, CliError> {
         let name = file.display();
-        let pem = keys::read(file)?;
+        let pem = read::key(file)?;
         let stub = Stub::from_pem(&pem).map_err(CliError::about(name.to_string()))?;
         let key = match stub {
             Some(stub) => PKey::public_key_from_der(stub.spki()),
