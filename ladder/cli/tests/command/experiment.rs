@@ -16,8 +16,8 @@ fn every_change_has_a_row_and_another_key_shows_an_effect() {
     let said = text(&output);
     let row = |change: &str| {
         // the verdicts have the same names
-        let rows = said.lines().filter(|line| line.starts_with(change) && line.contains('['));
-        rows.last().unwrap_or_else(|| panic!("{change} in\n{said}"))
+        let is_row = |line: &&str| line.starts_with(change) && line.contains('[');
+        said.lines().rfind(is_row).unwrap_or_else(|| panic!("{change} in\n{said}"))
     };
     for change in ["memory: none for", "disk: none", "link: segments", "log: each", "log: also"] {
         assert!(row(change).contains('%') || row(change).contains("none shown"), "{said}");
