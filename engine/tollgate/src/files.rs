@@ -11,7 +11,7 @@ use clap::ArgMatches;
 use crate::error::{CliError, folder};
 
 /// Options and arguments of all verbs that name files to read.
-const READS: [&str; 20] = [
+const READS: [&str; 19] = [
     "add",
     "body",
     "candidates",
@@ -22,7 +22,6 @@ const READS: [&str; 20] = [
     "key",
     "log",
     "machine",
-    "measured",
     "module",
     "nats_ca",
     "nats_cert",

@@ -6,26 +6,27 @@ use std::time::Instant;
 
 use clap::Args;
 use tollgate_bench::this_machine;
-use tollgate_fleet::{Prices, published as fleets};
+use tollgate_fleet::Prices;
 use tollgate_load::Protocol;
+use tollgate_record::vocabulary as word;
 use tollgate_record::{Record, Timestamp};
-use tollgate_report::{heading, published, rungs};
+use tollgate_report::{heading, rungs};
 use tollgate_server::KeyKind;
 
 use crate::error::CliError;
 use crate::options::values::defaults;
-use crate::options::{Bench, Fleet, Model, Session};
+use crate::options::{Bench, Fleet, Session};
 use crate::output::say;
 use crate::progress::Progress;
 use crate::run::Run;
 use crate::verbs::fleet::prices;
-use crate::verbs::kernel::Table;
+use crate::verbs::kernel::{Table, model};
 use crate::verbs::speed::Operations;
-use crate::{bench, fleet, interrupt, kernel, model, report, session, shelf, simulate, speed};
+use crate::{bench, fleet, interrupt, kernel, papers, report, session, shelf, speed};
 
 /// The rungs from the lowest, each with its steps.
 const RUNGS: [(&str, &[Step]); 6] = [
-    ("0 model", &[LadderRun::model, LadderRun::simulate]),
+    ("0 model", &[LadderRun::model, LadderRun::papers]),
     ("1 kernel", &[LadderRun::kernel]),
     ("2 operation", &[LadderRun::speed]),
     ("3 session", &[LadderRun::session]),
@@ -109,9 +110,9 @@ pub(crate) fn run(options: &Ladder) -> Result<ExitCode, CliError> {
 impl LadderRun {
     /// Adds published records and general notes.
     fn begin(&mut self) -> Result<(), CliError> {
-        let now = Timestamp::now();
-        self.records = published::records(now);
-        self.records.extend(fleets::records(now)?);
+        let of_unit = |record: &Record| record.subject.parameter(word::BY) == Some("pkeu");
+        self.records = tollgate_published::records();
+        self.records.retain(|record| !of_unit(record)); // its times have tables of their own
         self.run.output.records(&self.records)?;
         if self.prices.is_none() {
             self.run.notes.add("no costs: give prices of machines with --prices FILE".to_owned());
@@ -149,11 +150,11 @@ impl LadderRun {
     }
 
     fn model(&mut self) -> Result<Vec<Record>, CliError> {
-        model::collect(&defaults::<Model>(), &mut self.run)
+        model::collect(&mut self.run)
     }
 
-    fn simulate(&mut self) -> Result<Vec<Record>, CliError> {
-        simulate::collect(&mut self.run)
+    fn papers(&mut self) -> Result<Vec<Record>, CliError> {
+        papers::collect(&mut self.run)
     }
 
     fn kernel(&mut self) -> Result<Vec<Record>, CliError> {

@@ -40,7 +40,7 @@ const SECTIONS: [(&str, &str); 10] = [
     ("sessions-per-second", "Sessions per second"),
     ("cores-per-link", "Cores for a link"),
     ("handshake", "The handshake"),
-    ("table-5", "Models and kernels"),
+    ("kernels", "Kernels"),
     ("machine", "Machine"),
     ("glossary", "Words"),
     ("reproduce", "Do it again"),

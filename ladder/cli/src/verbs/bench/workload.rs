@@ -4,8 +4,6 @@ use core::ops::RangeInclusive;
 use core::slice;
 
 use tollgate_load::{Pattern, Plan, Protocol, Sizes};
-use tollgate_record::Timestamp;
-use tollgate_report::published;
 use tollgate_workload::{Arrivals, Workload};
 
 use super::options::measured_key;
@@ -33,7 +31,7 @@ pub(super) fn applied(options: &Options) -> Result<(Options, Vec<String>), CliEr
     let workload = find(&name)?;
     let refused = |why: String| error!("--workload {name}: {why}");
     if let Some(paper) = workload.compared_with.as_ref().map(|paper| paper.value.get())
-        && published::of(paper, Timestamp::now()).is_empty()
+        && tollgate_published::records_of(paper).is_empty()
     {
         return Err(refused(format!("compared with {paper}: no figure of that paper is known")));
     }
