@@ -187,11 +187,22 @@ impl Candidate {
             Factor::Named(_) => None,
         }
     }
+
+    /// Returns whether the candidate changes something of this setup, and its conditions hold.
+    pub(crate) fn applies_to(&self, setup: &Setup) -> bool {
+        let needs = &self.needs;
+        setup.key.starts_with(&needs.key)
+            && (setup.provider || !needs.provider)
+            && (setup.host.kernel_tls || !needs.kernel_tls)
+            && setup.host.cores >= needs.cores_min
+            && setup.edited(&self.set).is_ok_and(|next| next != *setup)
+    }
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+    use crate::setup::Host;
 
     #[test]
     fn every_server_has_a_start_and_candidates() {
@@ -230,5 +241,46 @@ mod tests {
             let error = Set::from_toml(text).unwrap_err().to_string();
             assert!(error.contains(why) && !error.contains('\n'), "{why}: {error}");
         }
+    }
+
+    pub(crate) fn nginx() -> Setup {
+        let host = Host { cores: 1, kernel_tls: false };
+        let bare = Setup { key: "rsa-3072".to_owned(), host, ..Setup::default() };
+        bare.edited(&Set::of_server("nginx").unwrap().start).unwrap()
+    }
+
+    fn words(setup: &Setup) -> Vec<String> {
+        let set = Set::of_server(&setup.server).unwrap();
+        let taken = set.candidates.into_iter().filter(|one| one.applies_to(setup));
+        taken.map(|one| one.word).collect()
+    }
+
+    #[test]
+    fn a_candidate_applies_once_and_under_its_conditions() {
+        let start = nginx();
+        let has = |setup: &Setup, word: &str| words(setup).iter().any(|other| other == word);
+        let host = |cores, kernel_tls| Setup { host: Host { cores, kernel_tls }, ..start.clone() };
+        for word in ["provider", "rsa-2048", "ecdsa-p256", "log-buffer", "suite-order"] {
+            assert!(has(&start, word), "{word}");
+        }
+        for word in ["reuseport", "pinning", "kernel-tls"] {
+            assert!(!has(&start, word), "{word}: one core, and no module tls");
+        }
+        assert!(has(&host(2, false), "reuseport") && has(&host(1, true), "kernel-tls"));
+        let set = Set::of_server("nginx").unwrap();
+        for candidate in set.candidates.iter().filter(|one| one.applies_to(&start)) {
+            let next = start.edited(&candidate.set).unwrap();
+            assert!(!candidate.applies_to(&next), "{}", candidate.word);
+        }
+        let curve = Setup { key: "ecdsa-p256".to_owned(), ..start.clone() };
+        assert!(!has(&curve, "provider") && !has(&curve, "rsa-2048"));
+        assert!(has(&curve, "provider-ecdsa") && !has(&start, "provider-ecdsa"));
+    }
+
+    #[test]
+    fn paused_handshakes_need_the_provider() {
+        let start = Setup { server: "haproxy".to_owned(), ..nginx() };
+        assert!(!words(&start).contains(&"async".to_owned()));
+        assert!(words(&Setup { provider: true, ..start }).contains(&"async".to_owned()));
     }
 }

@@ -6,8 +6,6 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
-use crate::candidate::Candidate;
-
 /// A server's configuration, and the load for it. Absent fields have their defaults.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -149,63 +147,5 @@ impl Setup {
         }
         let next: Self = fields.try_into().map_err(wrong)?;
         Ok(Self { host: self.host, ..next })
-    }
-
-    /// Returns whether a candidate changes something, and its conditions hold.
-    #[must_use]
-    pub fn takes(&self, candidate: &Candidate) -> bool {
-        let needs = &candidate.needs;
-        self.key.starts_with(&needs.key)
-            && (self.provider || !needs.provider)
-            && (self.host.kernel_tls || !needs.kernel_tls)
-            && self.host.cores >= needs.cores_min
-            && self.edited(&candidate.set).is_ok_and(|next| next != *self)
-    }
-}
-
-#[cfg(test)]
-pub(crate) mod tests {
-    use super::*;
-    use crate::candidate::Set;
-
-    pub(crate) fn nginx() -> Setup {
-        let host = Host { cores: 1, kernel_tls: false };
-        let bare = Setup { key: "rsa-3072".to_owned(), host, ..Setup::default() };
-        bare.edited(&Set::of_server("nginx").unwrap().start).unwrap()
-    }
-
-    fn words(setup: &Setup) -> Vec<String> {
-        let set = Set::of_server(&setup.server).unwrap();
-        let taken = set.candidates.into_iter().filter(|one| setup.takes(one));
-        taken.map(|one| one.word).collect()
-    }
-
-    #[test]
-    fn a_candidate_applies_once_and_under_its_conditions() {
-        let start = nginx();
-        let has = |setup: &Setup, word: &str| words(setup).iter().any(|other| other == word);
-        let host = |cores, kernel_tls| Setup { host: Host { cores, kernel_tls }, ..start.clone() };
-        for word in ["provider", "rsa-2048", "ecdsa-p256", "log-buffer", "suite-order"] {
-            assert!(has(&start, word), "{word}");
-        }
-        for word in ["reuseport", "pinning", "kernel-tls"] {
-            assert!(!has(&start, word), "{word}: one core, and no module tls");
-        }
-        assert!(has(&host(2, false), "reuseport") && has(&host(1, true), "kernel-tls"));
-        let set = Set::of_server("nginx").unwrap();
-        for candidate in set.candidates.iter().filter(|one| start.takes(one)) {
-            let next = start.edited(&candidate.set).unwrap();
-            assert!(!next.takes(candidate), "{}", candidate.word);
-        }
-        let curve = Setup { key: "ecdsa-p256".to_owned(), ..start.clone() };
-        assert!(!has(&curve, "provider") && !has(&curve, "rsa-2048"));
-        assert!(has(&curve, "provider-ecdsa") && !has(&start, "provider-ecdsa"));
-    }
-
-    #[test]
-    fn paused_handshakes_need_the_provider() {
-        let start = Setup { server: "haproxy".to_owned(), ..nginx() };
-        assert!(!words(&start).contains(&"async".to_owned()));
-        assert!(words(&Setup { provider: true, ..start }).contains(&"async".to_owned()));
     }
 }
