@@ -37,6 +37,8 @@ pub struct Experiment {
     pub drift_max: f64,
     /// The share of its cores' time that the client may use.
     pub client_cpu_max: Option<f64>,
+    /// `true` if each case runs on one core, on two, and so on, and a law is fitted to its rates.
+    pub each_core_count: bool,
     /// `true` if `perf` divides the CPU time into parts.
     pub parts: bool,
     /// Published cycles by part.
@@ -73,6 +75,8 @@ struct File<E> {
     #[serde(default = "tenth")]
     drift_max: f64,
     client_cpu_max: Option<f64>,
+    #[serde(default)]
+    each_core_count: bool,
     #[serde(default)]
     parts: bool,
     #[serde(default)]
@@ -179,9 +183,28 @@ impl Experiment {
             seconds: file.seconds,
             drift_max: file.drift_max,
             client_cpu_max: file.client_cpu_max,
+            each_core_count: file.each_core_count,
             parts: file.parts,
             published_parts: file.published_parts,
         })
+    }
+
+    /// Replaces each case by one for each number of cores up to `last`.
+    #[must_use]
+    pub fn on_each_core_count(mut self, last: u32) -> Self {
+        for (_, cases) in &mut self.loads {
+            let of_case = |case: &Case| {
+                let case = case.clone();
+                (1..=last).map(move |cores| {
+                    let plural = if cores == 1 { "" } else { "s" };
+                    let name = format!("{}, {cores} core{plural}", case.name);
+                    let setup = Setup { cores: Some(cores), ..case.setup.clone() };
+                    Case { name, setup, ..case.clone() }
+                })
+            };
+            *cases = cases.iter().flat_map(of_case).collect();
+        }
+        self
     }
 }
 

@@ -60,7 +60,7 @@ fn the_other_experiments_have_tables() {
     for (name, row, takes_long) in [
         ("proxy", "HAProxy, async, provider", false),
         ("sessions", "nginx: tickets, 2 processes", true),
-        ("scale", "1 core, provider", true),
+        ("scale", "Tollgate, 1 core", false),
         ("share", "100 %, Tollgate", true),
     ] {
         if takes_long && !is_long {

@@ -24,7 +24,6 @@ mod papers;
 mod profile;
 mod program;
 mod response;
-mod scale;
 mod serve;
 mod shown;
 mod signer_load;

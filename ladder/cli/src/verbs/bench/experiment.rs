@@ -16,14 +16,20 @@ use super::profile::Profiler;
 use super::scenario::{Rounds, Scenario};
 use super::setups::{self, Ran, Started, Starter, outcomes};
 use super::turns::Measured;
-use super::{context, plan, report};
+use super::{context, law, plan, report};
 use crate::cells::float;
 use crate::error::CliError;
-use crate::options::Mode;
+use crate::options::{Bench, Mode};
 use crate::output::Output;
 use crate::progress::{self, Progress};
 use crate::read;
 use crate::run::Run;
+
+/// Runs the experiment `scale`.
+pub(super) fn scale(options: &Options) -> Result<ExitCode, CliError> {
+    let experiment = options.experiment.clone().or_else(|| Some("scale".to_owned()));
+    run(&Options { experiment, ..options.clone() })
+}
 
 pub(super) fn run(options: &Options) -> Result<ExitCode, CliError> {
     let Some(name) = &options.experiment else { return list() };
@@ -33,7 +39,7 @@ pub(super) fn run(options: &Options) -> Result<ExitCode, CliError> {
         return Ok(ExitCode::SUCCESS);
     }
     let wrong = |why: &dyn core::fmt::Display| error!("{name}: {why}");
-    let experiment = Experiment::from_toml(&text).map_err(|why: BadFile| wrong(&why))?;
+    let mut experiment = Experiment::from_toml(&text).map_err(|why: BadFile| wrong(&why))?;
     let mut base = setups::base(
         options.rounds.unwrap_or(experiment.rounds),
         options.seconds.unwrap_or(experiment.seconds),
@@ -42,6 +48,10 @@ pub(super) fn run(options: &Options) -> Result<ExitCode, CliError> {
     base.load.drift_max = experiment.drift_max;
     if experiment.parts {
         base.mode = Mode::Profile(Sampling { flame_graphs: None, predict_seconds: 0.0 });
+    }
+    let core_counts = if experiment.each_core_count { free_cores(&base)? } else { 1 };
+    if experiment.each_core_count {
+        experiment = experiment.on_each_core_count(core_counts);
     }
     let mut starter = Starter::new(base.clone(), experiment.client_cpu_max)?;
     for case in experiment.loads.iter().flat_map(|(_, cases)| cases) {
@@ -65,7 +75,7 @@ pub(super) fn run(options: &Options) -> Result<ExitCode, CliError> {
         progress::row(row, label);
         let start = |case: &Case| starter.start(case.setup.clone());
         let started: Vec<Started> = cases.iter().map(start).collect::<Result<_, _>>()?;
-        let names = names(name, cases);
+        let names = names(name, cases, experiment.each_core_count);
         let servers: Vec<_> = started.iter().zip(names).collect();
         let Some(mut measured) = setups::measure(base.rounds, &servers, profiler.as_ref())? else {
             break;
@@ -89,17 +99,52 @@ pub(super) fn run(options: &Options) -> Result<ExitCode, CliError> {
             judged.compare((own, naming, &started.plan), baseline)?;
             run.output.records(&judged.records)?;
         }
+        let mut laws = String::new();
+        if experiment.each_core_count {
+            for (cases, judged) in
+                cases.chunks(core_counts as usize).zip(judged.chunks(core_counts as usize))
+            {
+                let (text, records) = law::of_rates(base_name(&cases[0]), &rates(judged))?;
+                run.output.records(&records)?;
+                laws += &text;
+            }
+        }
         let rows: Vec<table::Case> = judged.into_iter().map(|judged| judged.row).collect();
         let published: Vec<_> =
             experiment.published_parts.iter().map(|(part, n)| (part.clone(), *n)).collect();
         output += &format!("\n{}", table::table(label, &experiment.columns, &rows));
         output += &table::parts(&rows, &published);
+        output += &laws;
         output.push('\n');
     }
     drop(progress);
     output.extend(experiment.note.as_deref().filter(|_| is_valid).map(wrapped));
     let code = run.end(&(report::machine(&run.host) + "\n" + &output))?;
     Ok(if is_valid { code } else { ExitCode::FAILURE })
+}
+
+/// Returns the number of cores that the client does not use.
+fn free_cores(bench: &Bench) -> Result<u32, CliError> {
+    let all = u32::try_from(std::thread::available_parallelism()?.get())?;
+    let free = all - u32::try_from(plan::client_cores(bench).len())?;
+    if free == 0 || all == 1 {
+        bail!("scale: client and server would share the only core of this machine");
+    }
+    Ok(free)
+}
+
+/// Returns the name of a case without its number of cores.
+fn base_name(case: &Case) -> &str {
+    case.name.rsplit_once(", ").map_or(&case.name, |(name, _)| name)
+}
+
+/// Returns the rates by number of cores.
+fn rates(judged: &[Judged]) -> Vec<(u32, Record)> {
+    let rate = |(cores, judged): (u32, &Judged)| {
+        let is_rate = |record: &&Record| record.quantity == word::SESSIONS_PER_S;
+        Some((cores, judged.records.iter().find(is_rate)?.clone()))
+    };
+    (1..).zip(judged).filter_map(rate).collect()
 }
 
 fn list() -> Result<ExitCode, CliError> {
@@ -125,7 +170,7 @@ fn text(name: &str) -> Result<String, CliError> {
 }
 
 /// Names the servers in records: `nginx-sensitivity-memory-none-for-the-file`.
-fn names(experiment: &str, cases: &[Case]) -> Vec<Naming> {
+fn names(experiment: &str, cases: &[Case], each_core_count: bool) -> Vec<Naming> {
     let experiment = Path::new(experiment).file_stem().unwrap_or_default().to_string_lossy();
     let slug = |text: &str| {
         let words =
@@ -136,8 +181,14 @@ fn names(experiment: &str, cases: &[Case]) -> Vec<Naming> {
         true => "external".to_owned(),
         false => case.setup.server.clone(),
     };
-    let by = |case: &Case| format!("{}-{}-{}", server(case), slug(&experiment), slug(&case.name));
-    cases.iter().map(|case| Naming::new(&case.setup.key, by(case))).collect()
+    let naming = |case: &Case| {
+        let name = if each_core_count { base_name(case) } else { &case.name };
+        let by = format!("{}-{}-{}", server(case), slug(&experiment), slug(name));
+        let cores = case.setup.cores.filter(|_| each_core_count);
+        let more = cores.map(|cores| (word::SERVER_CORES, cores.to_string()));
+        Naming { more: more.into_iter().collect(), ..Naming::new(&case.setup.key, by) }
+    };
+    cases.iter().map(naming).collect()
 }
 
 /// A case after its runs.
@@ -294,17 +345,13 @@ mod tests {
     #[test]
     fn all_experiments_of_the_program_can_be_planned() {
         let starter = Starter::new(setups::base(1, 0.5), None).unwrap();
-        let cores = std::thread::available_parallelism().unwrap().get();
         for (name, _) in EXPERIMENTS {
             for (_, cases) in Experiment::named(name).unwrap().loads {
                 for case in &cases {
-                    if case.setup.cores.is_some_and(|own| own as usize > cores) {
-                        continue;
-                    }
                     let (_, plan) = starter.planned(&case.setup).unwrap();
                     assert_eq!(plan.plain_share, case.setup.plain, "{name}: {}", case.name);
                 }
-                let names = names(name, &cases);
+                let names = names(name, &cases, false);
                 assert!(
                     names.iter().all(|name| name
                         .subject(&Plan::new(tollgate_load::Protocol::Tls13))

@@ -4,8 +4,6 @@
 //! Conflicts that clap can express are declared at the options; conflicts that depend on a value
 //! are here.
 
-use std::path::Path;
-
 use tollgate_agents::Address;
 use tollgate_curves::p256::P256;
 use tollgate_load::{Mechanism, Pattern, Protocol};
@@ -48,7 +46,6 @@ fn of_mode(options: &Options) -> Option<&'static str> {
         (matches!(mode, Mode::Rounds), matches!(mode, Mode::Response(_)));
     let chooses_rate = options.chosen_rate().is_some();
     let is_profile = matches!(mode, Mode::Profile(_));
-    let chooses_servers = options.target.is_some() || !options.server_cores.is_empty();
     let has_bursts = matches!(clients.arrivals, Some(Pattern::Bursts { .. }));
     let has_trace = matches!(clients.arrivals, Some(Pattern::Trace(_)));
     let has_rate = clients.rate.is_some();
@@ -57,14 +54,10 @@ fn of_mode(options: &Options) -> Option<&'static str> {
         || clients.patience.is_some()
         || options.resumed_share > 0.0;
     let has_evidence = options.given.log.is_some() && !options.given.pid.is_empty();
-    let is_stdout = |path: &Option<_>| path.as_deref() == Some(Path::new("-"));
     Some(match () {
         () if is_profile && options.target.is_some() && !has_evidence => {
             "profile: with a URL give --pid, so that perf finds the server, and --log, so that the \
              server confirms the sessions"
-        }
-        () if matches!(mode, Mode::Scale(_)) && chooses_servers => {
-            "scale: it starts the servers and chooses their cores: leave out URL and --server-cores"
         }
         () if chooses_rate && has_rate => {
             "--rate: search and response choose the rates: leave it out"
@@ -92,17 +85,11 @@ fn of_mode(options: &Options) -> Option<&'static str> {
         () if suites::is_all(suites) && chooses_rate => {
             "--suites all: with response and search, name the suites that the servers take"
         }
-        () if !is_rounds && !is_profile && outputs.summary.is_some() => {
-            "--summary: response, search and scale have none: give --json or --out"
-        }
         () if options.requests.is_some() && !is_rounds => {
-            "--requests: profile, response, search and scale run for a time: give --seconds"
+            "--requests: profile, response and search run for a time: give --seconds"
         }
         () if chooses_rate && !outputs.fail_if.is_empty() => {
             "--fail-if: search has its own objective, and response has many rates: leave it out"
-        }
-        () if is_stdout(&outputs.summary) && is_stdout(&options.written.json) => {
-            "--summary: --json has standard output: give one of them a file"
         }
         () => return None,
     })
@@ -160,7 +147,7 @@ fn of_kinds(options: &Options) -> Option<&'static str> {
         }
         () if is_one => return None,
         () if !matches!(options.mode, Mode::Rounds) => {
-            "--server: profile, response, search and scale take servers of one kind"
+            "--server: profile, response and search take servers of one kind"
         }
         () if !options.engine.iter().all(has) || options.by_kind().len() < kinds.len() => {
             "--engine: each engine needs a server that has it, and each server an engine: aws-lc is \
@@ -196,7 +183,7 @@ fn of_servers(options: &Options) -> Option<&'static str> {
              --handshake-only"
         }
         () if is_gnutls && !matches!(options.mode, Mode::Rounds) => {
-            "--server gnutls: profile, response, search and scale need a server with workers: give \
+            "--server gnutls: profile, response and search need a server with workers: give \
              another --server"
         }
         () if is_gnutls && (of_provider || resumes || options.server_cores.len() > 1) => {

@@ -17,7 +17,7 @@ use tollgate_load::{Close, Freshness, Mechanism, Objective, Plan, Protocol, Size
 use tollgate_probe::Url;
 use tollgate_server::KeyKind;
 
-use crate::options::values::{Written, one_of, seconds, share};
+use crate::options::values::{OutputFile, Written, one_of, seconds, share};
 use clients::Clients;
 use given::Given;
 pub(crate) use kinds::{EngineKind, ServerKind};
@@ -57,15 +57,8 @@ pub(crate) enum SubVerb {
         #[command(flatten)]
         bench: Box<Bench>,
     },
-    /// Measure the servers on more and more cores, and fit a scaling law
-    Scale {
-        /// First and last number of cores; n is the number of cores that the client does not use
-        #[arg(long, value_name = "A..B", default_value = "1..n", value_parser = core_span)]
-        span: CoreSpan,
-
-        #[command(flatten)]
-        bench: Box<Bench>,
-    },
+    /// Measure nginx on each number of cores, and fit a scaling law: the experiment scale
+    Scale(Experiment),
     /// Find the highest rate at which a quantile of the response times stays within a limit
     Search {
         /// Quantile and its limit, as in p99=20ms
@@ -74,7 +67,7 @@ pub(crate) enum SubVerb {
 
         /// Draw rates and times as SVG in FILE, replacing it
         #[arg(long, value_name = "FILE")]
-        svg: Option<PathBuf>,
+        svg: Option<OutputFile>,
 
         #[command(flatten)]
         bench: Box<Bench>,
@@ -91,9 +84,8 @@ pub(crate) enum Mode {
     Rounds,
     Profile(Sampling),
     Response(ResponseCurve),
-    Scale(CoreSpan),
     /// The highest rate that meets an objective, with the file of its curve.
-    Search(Objective, Option<PathBuf>),
+    Search(Objective, Option<OutputFile>),
 }
 
 impl BenchCommand {
@@ -104,7 +96,6 @@ impl BenchCommand {
                 (Mode::Profile(sampling.clone()), &**bench)
             }
             Some(SubVerb::Response { curve, bench }) => (Mode::Response(curve.clone()), &**bench),
-            Some(SubVerb::Scale { span, bench }) => (Mode::Scale(*span), &**bench),
             Some(SubVerb::Search { slo, svg, bench }) => {
                 (Mode::Search(*slo, svg.clone()), &**bench)
             }
@@ -296,7 +287,7 @@ impl Bench {
     pub(crate) const fn objective(&self) -> Option<Objective> {
         match self.mode {
             Mode::Search(objective, _) => Some(objective),
-            Mode::Rounds | Mode::Profile(_) | Mode::Response(_) | Mode::Scale(_) => None,
+            Mode::Rounds | Mode::Profile(_) | Mode::Response(_) => None,
         }
     }
 
@@ -312,7 +303,7 @@ impl Bench {
         match self.mode {
             Mode::Search(..) => Some("searched for"),
             Mode::Response(_) => Some("at shares of the capacity"),
-            Mode::Rounds | Mode::Profile(_) | Mode::Scale(_) => None,
+            Mode::Rounds | Mode::Profile(_) => None,
         }
     }
 
@@ -365,14 +356,6 @@ impl Bench {
     }
 }
 
-/// An inclusive range of numbers of cores.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct CoreSpan {
-    pub(crate) first: u32,
-    /// The last number; `None` for all cores but the client's.
-    pub(crate) last: Option<u32>,
-}
-
 /// Parses the length of a run in seconds; shorter runs cannot be judged.
 pub(in crate::verbs) fn run_seconds(text: &str) -> Result<f64, String> {
     let least = Duration::from_millis(Plan::SUSTAIN_MS_MIN).as_secs_f64();
@@ -391,15 +374,6 @@ pub(in crate::verbs) fn measured_key(text: &str) -> Option<KeyKind> {
         Ok(kind @ (KeyKind::EcdsaP256 | KeyKind::Rsa { .. })) => Some(kind),
         _ => Some(KeyKind::OF_2001).filter(|kind| kind.to_string() == text),
     }
-}
-
-fn core_span(text: &str) -> Result<CoreSpan, String> {
-    let ends = text.split_once("..").and_then(|(first, last)| {
-        let last = if last == "n" { None } else { Some(last.parse().ok()?) };
-        Some(CoreSpan { first: first.parse().ok()?, last })
-    });
-    ends.filter(|span| span.first > 0 && span.last.is_none_or(|last| span.first <= last))
-        .ok_or_else(|| "give numbers of cores as 1..8, or 1..n".to_owned())
 }
 
 pub(crate) fn protocol(text: &str) -> Result<Protocol, String> {
@@ -431,8 +405,6 @@ mod tests {
         assert_eq!(bench("--key-type rsa-1024").key, [KeyKind::OF_2001]);
         assert_eq!(bench("--key-type ecdsa-p256").key, [KeyKind::EcdsaP256]);
         assert!(server_key("ecdsa-p384").is_err() && server_key("rsa-512").is_err());
-        let Mode::Scale(span) = bench("scale").mode else { panic!("scale was asked for") };
-        assert_eq!(span, CoreSpan { first: 1, last: None });
         let short = bench("-c 8 -z 10s -q 5 https://127.0.0.1/");
         assert_eq!(
             (short.load.connections, short.seconds, short.clients.rate),

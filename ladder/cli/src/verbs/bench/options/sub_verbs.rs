@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::run_seconds;
 use super::session::percentage;
-use crate::options::values::{Written, seconds};
+use crate::options::values::{OutputFile, Written, seconds};
 
 /// An experiment: servers with one change each, loaded in turn.
 #[derive(Args, Clone, Debug)]
@@ -68,7 +68,7 @@ pub(crate) struct ResponseCurve {
     /// Draw the curves as SVG in FILE, replacing it; with bursts and --same-rates, one burst over
     /// time
     #[arg(long, value_name = "FILE")]
-    pub(crate) svg: Option<PathBuf>,
+    pub(crate) svg: Option<OutputFile>,
 }
 
 /// The largest load of a response curve; at 1 the queue grows as long as the run lasts.
