@@ -199,7 +199,7 @@ fn each_verb_and_sub_verb_has_a_man_page() {
 fn completions_name_the_verbs_and_their_options() {
     for shell in ["bash", "zsh", "fish"] {
         let script = said(&run(&["completions", shell]));
-        for word in ["bench", "variants", "fail-if"] {
+        for word in ["bench", "papers", "fail-if"] {
             assert!(script.contains(word), "{shell}: {word}");
         }
     }
