@@ -14,7 +14,7 @@ use tollgate_report::{heading, rungs};
 use tollgate_server::KeyKind;
 
 use crate::error::CliError;
-use crate::options::values::defaults;
+use crate::options::values::{OutputFile, defaults};
 use crate::options::{Bench, Fleet, Session};
 use crate::output::say;
 use crate::progress::Progress;
@@ -62,7 +62,7 @@ pub(crate) struct Ladder {
     /// Write the records as JSON Lines to FILE, replacing it; - is standard output [default:
     /// MACHINE/DATE.jsonl in the folder of records]
     #[arg(long, value_name = "FILE")]
-    pub(crate) json: Option<PathBuf>,
+    pub(crate) json: Option<OutputFile>,
 
     /// Prices and power of machines; without them no costs and no energy are computed
     #[arg(long, value_name = "FILE", value_parser = prices)]
@@ -78,14 +78,14 @@ pub(crate) struct Ladder {
 
     /// Write the HTML page to FILE, replacing it
     #[arg(long, value_name = "FILE", default_value = "ladder.html")]
-    pub(crate) report: PathBuf,
+    pub(crate) report: OutputFile,
 }
 
 /// Measures all rungs, and writes table, page and records. After Ctrl-C, table and page show the
 /// complete rungs.
 pub(crate) fn run(options: &Ladder) -> Result<ExitCode, CliError> {
     let file = match &options.json {
-        Some(file) => file.clone(),
+        Some(file) => file.to_path_buf(),
         None => shelf::fresh(&options.records, &this_machine(), Timestamp::now())?,
     };
     let run = Run::measuring(Some(&file))?;

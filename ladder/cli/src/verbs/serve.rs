@@ -3,7 +3,7 @@
 use core::net::SocketAddr;
 use core::str::FromStr as _;
 use core::time::Duration;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -18,7 +18,7 @@ use tollgate_server::{
 use crate::cells::float;
 use crate::error::CliError;
 use crate::interrupt::{self, Request};
-use crate::options::values::{listens, seconds};
+use crate::options::values::{OutputFile, listens, seconds};
 use crate::output::Output;
 
 /// The default kind of key.
@@ -28,7 +28,7 @@ const SELF_SIGNED: KeyKind = KeyKind::Rsa { bits: 2048 };
 pub(crate) struct Serve {
     /// Append a line for each handshake and each response to this file
     #[arg(long, value_name = "FILE")]
-    pub(crate) access_log: Option<PathBuf>,
+    pub(crate) access_log: Option<OutputFile>,
 
     /// Address to listen on; port 0 chooses a free port, a port alone means 127.0.0.1
     #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:8443", value_parser = listens)]
@@ -150,7 +150,7 @@ fn config(options: &Serve) -> Config {
         allow_rsa_kx: options.rsa_kx,
         resumption: if options.resumption { Resumption::Tickets } else { Resumption::Off },
         root: options.root.clone(),
-        access_log: options.access_log.clone(),
+        access_log: options.access_log.as_deref().map(Path::to_path_buf),
         limits,
         ..Config::default()
     }

@@ -4,9 +4,9 @@
 
 mod agents;
 mod bench;
-mod clients;
 mod compare;
 mod consent;
+mod experiment;
 mod files;
 mod fleet;
 mod gpu;
@@ -24,10 +24,7 @@ mod papers;
 mod profile;
 mod program;
 mod response;
-mod scale;
-mod sensitivity;
 mod serve;
-mod share;
 mod shown;
 mod signer_load;
 mod signer_network;

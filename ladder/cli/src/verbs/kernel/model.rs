@@ -2,7 +2,7 @@
 
 use core::str::FromStr;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -21,7 +21,7 @@ use crate::bounds::call;
 use crate::error::CliError;
 use crate::figures::{Figures, subject};
 use crate::host::Host;
-use crate::options::values::Written;
+use crate::options::values::{OutputFile, Written};
 use crate::read;
 use crate::run::Run;
 
@@ -37,7 +37,7 @@ pub(crate) struct Model {
 
     /// Measure this machine's rates and write them as a machine file to FILE, replacing it
     #[arg(long, value_name = "FILE", conflicts_with = "machine")]
-    pub(crate) calibrate: Option<PathBuf>,
+    pub(crate) calibrate: Option<OutputFile>,
 
     #[command(flatten)]
     pub(crate) written: Written,
@@ -85,7 +85,7 @@ fn kernel(text: &str) -> Result<String, String> {
 
 pub(crate) fn run(options: &Model) -> Result<ExitCode, CliError> {
     let mut run = Run::new(options.written.json.as_deref())?;
-    if let Some(file) = &options.calibrate {
+    if let Some(file) = options.calibrate.as_deref() {
         fs::write(file, run.host.model().to_toml()).map_err(CliError::at(file))?;
     }
     let (selected, sizes) = (SelectedMachine::of(&options.machine, &run.host)?, &options.bits);

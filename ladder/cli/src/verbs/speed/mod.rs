@@ -303,7 +303,7 @@ mod tests {
         assert_eq!((options.lineup.batch, options.seconds), (16, Some(0.5)));
         assert_eq!(options.lineup.against, [Against::Openssl]);
         assert_eq!(options.exponent, Some(Exponent::Public(7)));
-        assert_eq!(options.written.json, Some(PathBuf::from("-")));
+        assert_eq!(options.written.json, Some("-".into()));
         let options = speed("--exponent full --key x.pem");
         assert_eq!(options.exponent, Some(Exponent::Full));
         let options = speed("");
