@@ -48,9 +48,8 @@ fn flags_that_make_no_sense_are_refused() {
         (&["speed", "--json", "/there/is/no/such/folder.jsonl"], "/there/is/no/such/folder.jsonl"),
         (&["kernel", "--bits", "64"], "128"),
         (&["kernel", "--json", "/"], "/: "),
-        (&["kernel", "variants", "--bits", "512,8192"], "--bits 8192"),
         (&["kernel", "plan", "--bits", "640"], "--bits 640"),
-        (&["kernel", "plan", "variants"], "variants"),
+        (&["kernel", "plan", "model"], "model"),
         (&["drive"], "drive"),
     ] {
         refused(&run(arguments), why);

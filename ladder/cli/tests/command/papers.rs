@@ -81,8 +81,13 @@ fn pkeu_shows_published_and_measured_figures() {
     assert!(stdout.contains("406.50"), "{stdout}");
     let published = records.iter().filter(|record| matches!(record.kind, Kind::Published { .. }));
     assert_eq!(published.count(), 48);
-    #[cfg(target_arch = "x86_64")]
-    assert_eq!(stdout.lines().filter(|line| line.contains(" ours ")).count(), 6, "{stdout}");
+    if cfg!(target_arch = "x86_64") {
+        let ours = |text: &str| {
+            let of_a_size = text.lines().filter(|line| line.starts_with(char::is_numeric));
+            of_a_size.filter(|line| line.contains(" ours ")).count()
+        };
+        assert_eq!(ours(&stdout), 6, "{stdout}");
+    }
 }
 
 #[test]

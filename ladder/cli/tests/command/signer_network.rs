@@ -16,7 +16,7 @@ use tollgate_load::{
 use tollgate_server::Certificate;
 use tollgate_stock_servers::{Error, Product, Running, Settings, module};
 
-use crate::program::{certificates, keys, line, said, scratch, signer as signer_program};
+use crate::program::{certificates, keys, said, scratch, signer as signer_program};
 
 /// Pairs the network with that of the process `PEER`, as number `N`.
 const PAIR: &str = "ip link set lo up && ip link add front$N type veth peer name back netns $PEER \
@@ -177,7 +177,8 @@ fn beside_two_signers_in_other_networks() {
     let mut make = Command::new("openssl");
     make.args(site).arg("site.key").current_dir(&*folder);
     assert!(make.status().unwrap().success());
-    let stub = said(&line("key stub", &[key.to_str().unwrap()]));
+    let mut stub = Command::new(signer_program(&key).get_program());
+    let stub = said(&stub.args(["key", "stub"]).arg(&key).output().unwrap());
 
     let _signers = [1, 2].map(|number| signer(&folder, number));
     let sockets = [1, 2].map(|number| folder.join(format!("signer-{number}.sock")));
