@@ -5,7 +5,7 @@
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use tollgate_simulator::{Assembler, InstructionSet};
+use tollgate_leon2::{Assembler, InstructionSet};
 
 static SET: LazyLock<InstructionSet> = LazyLock::new(InstructionSet::with_accumulator);
 

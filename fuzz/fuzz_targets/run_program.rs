@@ -5,7 +5,7 @@
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use tollgate_simulator::{Ending, InstructionSet, Machine, Program, Timing, elf};
+use tollgate_leon2::{Ending, InstructionSet, Machine, Program, Timing, elf};
 
 const LIMIT: u64 = 10_000;
 

@@ -131,8 +131,7 @@ const PACKAGES_OF_13: &str = "openssl nginx haproxy libssl3t64 libc6 zlib1g libz
     libstdc++6 libcrypt1 libpcre2-8-0 liblua5.4-0 libjemalloc2 libopentracing1 \
     libopentracing-c-wrapper0t64";
 
-/// Unpacks openssl, nginx and haproxy of Debian 13 and, in `evp_test`, recipes of OpenSSL's own
-/// tests; they are missing if the archive lacks the sources of this release.
+/// Unpacks openssl, nginx and haproxy of Debian 13.
 pub(crate) fn fetch_13(sh: &Shell, folder: &Path) -> Result<()> {
     if folder.join("nginx").exists() {
         return Ok(());
@@ -141,12 +140,6 @@ pub(crate) fn fetch_13(sh: &Shell, folder: &Path) -> Result<()> {
     let architecture = cmd!(sh, "dpkg --print-architecture").read()?;
     let apt = Apt::new(sh, &partial, &["trixie"], &architecture)?;
     apt.unpack(&PACKAGES_OF_13.split(' ').collect::<Vec<_>>())?;
-    if let Ok(archive) = apt.source("openssl") {
-        let recipes = sh.create_dir(partial.join("evp_test"))?;
-        let files = "*/30-test_evp_data/evppkey_rsa*";
-        let tar = cmd!(sh, "tar xf {archive} -C {recipes} --strip-components=4 --wildcards");
-        tar.arg(files).run()?;
-    }
     apt.clean()?;
     sh.remove_path(folder)?;
     std::fs::rename(&partial, folder)?;

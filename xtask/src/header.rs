@@ -8,7 +8,7 @@ use crate::workspace::{Workspace, root, shell};
 const HEADER: &str = "engine/c/include/tollgate.h";
 const CONFIG: &str = "engine/c/cbindgen.toml";
 /// The sources, in the order of the header.
-const SOURCES: [&str; 10] = [
+const SOURCES: [&str; 9] = [
     "code",
     "scheme",
     "private_key",
@@ -17,7 +17,6 @@ const SOURCES: [&str; 10] = [
     "operation",
     "own_thread",
     "queue",
-    "ticket",
     "event_loop",
 ];
 

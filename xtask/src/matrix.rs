@@ -224,15 +224,7 @@ impl Matrix {
         let loader = format!("{} --library-path {}", loader.display(), library.display());
         let words = ["--lib", "--test", "by_part", "--", "kem", "--nocapture"];
         let sessions = self.tests("tollgate-session", &words).env(LOADER, loader);
-        step("sessions with a group of OpenSSL 3.5", Totals, [sessions])?;
-        let recipes = folder.join("evp_test");
-        if !recipes.exists() {
-            skipped("OpenSSL's own recipes", "the archive lacks the sources of this release");
-            return Ok(());
-        }
-        let words = ["--test", "libcrypto", "evp_test", "--", "--nocapture"];
-        let tests = self.tests("tollgate-provider", &words).env("TOLLGATE_EVP_TEST", recipes);
-        step("OpenSSL's own recipes for RSA", Lines(&["evppkey_rsa"]), [tests])
+        step("sessions with a group of OpenSSL 3.5", Totals, [sessions])
     }
 }
 

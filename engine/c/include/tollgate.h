@@ -9,10 +9,9 @@
  * TOLLGATE_MISUSE. A pointer that is not NULL must be valid for its length. To use a handle after
  * it was freed is undefined; in most cases it gives TOLLGATE_MISUSE. An output may overlap its own input.
  *
- * Threads. Threads may share keys and queues. A ticket or a loop is for one thread at a time.
+ * Threads. Threads may share keys and queues. A loop is for one thread at a time.
  *
- * Fork. A child may use its parent's keys, but not its queues, tickets and loops: they give
- * TOLLGATE_FORKED.
+ * Fork. A child may use its parent's keys, but not its queues and loops: they give TOLLGATE_FORKED.
  *
  * Made by cargo xtask header; do not edit.
  */
@@ -27,7 +26,7 @@
 typedef enum tollgate_code {
   // Success.
   TOLLGATE_OK = 0,
-  // The operation is not done yet. Not an error: ask again later.
+  // Operations of the queue still run. Not an error: call again later.
   TOLLGATE_PENDING = 1,
   // The signature is not valid. There is one code for every reason.
   TOLLGATE_SIGNATURE_INVALID = 2,
@@ -108,9 +107,6 @@ typedef struct tollgate_public_key tollgate_public_key;
 // share it. A forked child cannot use its parent's queue: it gets TOLLGATE_FORKED.
 typedef struct tollgate_queue tollgate_queue;
 
-// An operation that was submitted. One thread at a time uses it.
-typedef struct tollgate_ticket tollgate_ticket;
-
 // A scheme with its parameters. Set those that you do not use to 0.
 typedef struct tollgate_scheme {
   // One of tollgate_scheme_kind.
@@ -171,11 +167,6 @@ typedef struct tollgate_operation {
   // Free for the caller.
   void *context;
 } tollgate_operation;
-
-// Called at the end of an operation, with its code and output_len set, on a thread of the queue.
-// tollgate_last_error() has the text of an error. It must return: no longjmp, no C++ exception. It
-// may submit operations, but must not free the queue.
-typedef void (*tollgate_callback)(struct tollgate_operation *operation);
 
 #ifdef __cplusplus
 extern "C" {
@@ -328,8 +319,8 @@ int tollgate_run_batch(struct tollgate_operation *operations,
 // Starts a queue. capacity is the number of operations that may wait or run, 0 for 256. One caller
 // may have half of them: a tollgate_loop is a caller, and so are all other operations together.
 //
-// workers is the number of threads of the queue. With 0, only threads that wait, poll or run a loop
-// do the work. linger_us_max is the longest time in microseconds that a batch waits for more
+// workers is the number of threads of the queue. With 0, only threads that wait or run a loop do
+// the work. linger_us_max is the longest time in microseconds that a batch waits for more
 // operations, at most 10000; 0 is usual. Free the queue with tollgate_queue_free().
 int tollgate_queue_start(size_t capacity,
                          size_t workers,
@@ -341,44 +332,17 @@ int tollgate_queue_start(size_t capacity,
 int tollgate_queue_run(const struct tollgate_queue *queue,
                        struct tollgate_operation *operation);
 
-// Submits an operation and returns at once. Poll or wait for its ticket, and free it with
-// tollgate_ticket_free().
-int tollgate_queue_submit(const struct tollgate_queue *queue,
-                          struct tollgate_operation *operation,
-                          struct tollgate_ticket **ticket);
-
-// Submits an operation; a worker calls callback at its end. In a queue without workers, operation
-// and callback run before this function returns. After an error, callback is not called.
-int tollgate_queue_call(const struct tollgate_queue *queue,
-                        struct tollgate_operation *operation,
-                        tollgate_callback callback);
-
 // Sets requests to the number of operations that the queue has run, and batches to the number of
 // calls that ran them. Their ratio is the mean number of lanes in use.
 int tollgate_queue_counts(const struct tollgate_queue *queue,
                           uint64_t *requests,
                           uint64_t *batches);
 
-// Closes a queue: waits until all submitted operations have ended and their callbacks have
-// returned, at most a minute, and frees it. If some have not ended then, returns TOLLGATE_PENDING,
-// and the queue stays: their memory is still in use, so call this function again. Without workers,
-// no other thread may be in a call with this queue. Tickets and loops stay valid, but accept no new
-// operations. NULL is ignored.
+// Closes a queue: waits until all submitted operations have ended, at most a minute, and frees it.
+// If some have not ended then, returns TOLLGATE_PENDING, and the queue stays: their memory is still
+// in use, so call this function again. Without workers, no other thread may be in a call with this
+// queue. Loops stay valid, but accept no new operations. NULL is ignored.
 int tollgate_queue_free(struct tollgate_queue *queue);
-
-// Returns the operation's code, and TOLLGATE_PENDING until it is done. In a queue without workers,
-// this runs waiting operations. May be called again after the end.
-int tollgate_ticket_poll(const struct tollgate_ticket *ticket);
-
-// Waits for an operation, at most timeout_ms milliseconds, without limit if negative. Returns the
-// operation's code, or TOLLGATE_PENDING. This thread runs operations of the queue meanwhile, and
-// may return one batch late.
-int tollgate_ticket_wait(const struct tollgate_ticket *ticket,
-                         int64_t timeout_ms);
-
-// Frees a ticket. An operation that is not done is cancelled: its structure and its output stay
-// unchanged. NULL is ignored.
-int tollgate_ticket_free(struct tollgate_ticket *ticket);
 
 // Creates the operations of an event loop on a queue. Free it with tollgate_loop_free().
 int tollgate_loop_new(const struct tollgate_queue *queue,

@@ -15,7 +15,7 @@ use tollgate_code::*;
 pub enum tollgate_code {
     /// Success.
     TOLLGATE_OK = 0,
-    /// The operation is not done yet. Not an error: ask again later.
+    /// Operations of the queue still run. Not an error: call again later.
     TOLLGATE_PENDING = 1,
     /// The signature is not valid. There is one code for every reason.
     TOLLGATE_SIGNATURE_INVALID = 2,
@@ -41,7 +41,7 @@ pub enum tollgate_code {
 
 const ALL: [(tollgate_code, &CStr); 12] = [
     (TOLLGATE_OK, c"success"),
-    (TOLLGATE_PENDING, c"the operation is not done yet: ask again later"),
+    (TOLLGATE_PENDING, c"operations of the queue still run: call again later"),
     (TOLLGATE_SIGNATURE_INVALID, c"the signature is not valid"),
     (TOLLGATE_DECRYPTION_FAILED, c"the ciphertext does not decrypt"),
     (TOLLGATE_REJECTED, c"a key, digest or message is not acceptable: use another one"),

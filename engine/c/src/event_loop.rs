@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::os::fd::AsRawFd as _;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::task::Wake;
 
 use ::tollgate_queue::{Answer, Caller, PrivateError, PrivateJob, Ticket};
@@ -25,7 +25,6 @@ use crate::code::{Failure, tollgate_code};
 use crate::handle::{self, Handle};
 use crate::operation::{Target, tollgate_operation};
 use crate::queue::{submit, tollgate_queue};
-use crate::ticket::exclusive;
 
 /// The operations of an event loop. One thread at a time uses it; several loops may share a queue.
 pub struct tollgate_loop {
@@ -225,5 +224,16 @@ impl Slots {
         *running = None;
         self.free.push(number);
         Some((target, end))
+    }
+}
+
+/// Locks an object of one thread at a time.
+fn exclusive<'a, T>(name: &str, object: &'a Mutex<T>) -> Result<MutexGuard<'a, T>, Failure> {
+    match object.try_lock() {
+        Ok(guard) => Ok(guard),
+        Err(TryLockError::Poisoned(poisoned)) => Ok(poisoned.into_inner()),
+        Err(TryLockError::WouldBlock) => Err(Failure::misuse(format!(
+            "{name} is in use by another thread: use it from one thread at a time"
+        ))),
     }
 }

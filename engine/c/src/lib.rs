@@ -18,7 +18,6 @@ mod public_key;
 mod queue;
 mod scheme;
 mod thread_memory;
-mod ticket;
 mod verify;
 
 pub use code::{tollgate_code, tollgate_error_text, tollgate_last_error, tollgate_version};
@@ -40,13 +39,10 @@ pub use public_key::{
     tollgate_public_key_to_der, tollgate_public_key_to_pem,
 };
 pub use queue::{
-    tollgate_callback, tollgate_queue, tollgate_queue_call, tollgate_queue_counts,
-    tollgate_queue_free, tollgate_queue_run, tollgate_queue_start, tollgate_queue_submit,
+    tollgate_queue, tollgate_queue_counts, tollgate_queue_free, tollgate_queue_run,
+    tollgate_queue_start,
 };
 pub use scheme::{
     tollgate_digest, tollgate_hash, tollgate_salt, tollgate_scheme, tollgate_scheme_kind,
-};
-pub use ticket::{
-    tollgate_ticket, tollgate_ticket_free, tollgate_ticket_poll, tollgate_ticket_wait,
 };
 pub use verify::{tollgate_verification, tollgate_verify, tollgate_verify_batch};

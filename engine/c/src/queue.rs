@@ -1,4 +1,4 @@
-//! The queue: threads, event loops and callbacks share lanes.
+//! The queue: threads and event loops share lanes.
 
 use core::ffi::c_int;
 use core::time::Duration;
@@ -11,7 +11,6 @@ use crate::code::Failure;
 use crate::code::tollgate_code::TOLLGATE_PENDING;
 use crate::handle::{self, Handle};
 use crate::operation::{Asked, Target, tollgate_operation};
-use crate::ticket::tollgate_ticket;
 
 /// A queue of operations, with one unit of lanes for each core that the process may use. Threads may
 /// share it. A forked child cannot use its parent's queue: it gets TOLLGATE_FORKED.
@@ -46,16 +45,11 @@ impl Handle for tollgate_queue {
     const MAGIC: &[u8; 8] = b"tollqueu";
 }
 
-/// Called at the end of an operation, with its code and output_len set, on a thread of the queue.
-/// tollgate_last_error() has the text of an error. It must return: no longjmp, no C++ exception. It
-/// may submit operations, but must not free the queue.
-pub type tollgate_callback = Option<unsafe extern "C" fn(operation: *mut tollgate_operation)>;
-
 /// Starts a queue. capacity is the number of operations that may wait or run, 0 for 256. One caller
 /// may have half of them: a tollgate_loop is a caller, and so are all other operations together.
 ///
-/// workers is the number of threads of the queue. With 0, only threads that wait, poll or run a loop
-/// do the work. linger_us_max is the longest time in microseconds that a batch waits for more
+/// workers is the number of threads of the queue. With 0, only threads that wait or run a loop do
+/// the work. linger_us_max is the longest time in microseconds that a batch waits for more
 /// operations, at most 10000; 0 is usual. Free the queue with tollgate_queue_free().
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tollgate_queue_start(
@@ -92,54 +86,6 @@ pub unsafe extern "C" fn tollgate_queue_run(
     })
 }
 
-/// Submits an operation and returns at once. Poll or wait for its ticket, and free it with
-/// tollgate_ticket_free().
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tollgate_queue_submit(
-    queue: *const tollgate_queue,
-    operation: *mut tollgate_operation,
-    ticket: *mut *mut tollgate_ticket,
-) -> c_int {
-    enter(|| {
-        // SAFETY: the caller's promise.
-        let ticket = unsafe { Place::new("ticket", ticket) }?;
-        handle::create(ticket, || {
-            // SAFETY: the caller's promise.
-            let queue = unsafe { handle::borrow("queue", queue) }?;
-            // SAFETY: the caller's promise.
-            let (ticket, target) = unsafe { submit(&queue.caller, operation) }?;
-            Ok(tollgate_ticket::new(ticket, target))
-        })
-    })
-}
-
-/// Submits an operation; a worker calls callback at its end. In a queue without workers, operation
-/// and callback run before this function returns. After an error, callback is not called.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tollgate_queue_call(
-    queue: *const tollgate_queue,
-    operation: *mut tollgate_operation,
-    callback: tollgate_callback,
-) -> c_int {
-    enter(|| {
-        // SAFETY: the caller's promise.
-        let queue = unsafe { handle::borrow("queue", queue) }?;
-        let callback =
-            callback.ok_or_else(|| Failure::misuse("callback is NULL: pass a function"))?;
-        // SAFETY: the caller's promise.
-        let asked = unsafe { Asked::read(operation) }?;
-        let target = asked.target;
-        let end = move |end: Result<&PrivateJob, PrivateError>| {
-            if let Err(failure) = target.finish(end) {
-                failure.report();
-            }
-            // SAFETY: the caller's promise; the operation is valid until its end.
-            unsafe { callback(target.operation()) };
-        };
-        Ok(queue.caller.submit_with(|job| asked.load(job), end)?)
-    })
-}
-
 /// Sets requests to the number of operations that the queue has run, and batches to the number of
 /// calls that ran them. Their ratio is the mean number of lanes in use.
 #[unsafe(no_mangle)]
@@ -162,11 +108,10 @@ pub unsafe extern "C" fn tollgate_queue_counts(
     })
 }
 
-/// Closes a queue: waits until all submitted operations have ended and their callbacks have
-/// returned, at most a minute, and frees it. If some have not ended then, returns TOLLGATE_PENDING,
-/// and the queue stays: their memory is still in use, so call this function again. Without workers,
-/// no other thread may be in a call with this queue. Tickets and loops stay valid, but accept no new
-/// operations. NULL is ignored.
+/// Closes a queue: waits until all submitted operations have ended, at most a minute, and frees it.
+/// If some have not ended then, returns TOLLGATE_PENDING, and the queue stays: their memory is still
+/// in use, so call this function again. Without workers, no other thread may be in a call with this
+/// queue. Loops stay valid, but accept no new operations. NULL is ignored.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tollgate_queue_free(queue: *mut tollgate_queue) -> c_int {
     enter(|| {

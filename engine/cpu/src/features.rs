@@ -3,7 +3,7 @@
 //! A kernel takes a zero-sized proof such as [`HaveIfma`]. Only [`HaveIfma::check`] creates this
 //! proof, after checking the processor and the environment variable `TOLLGATE_CPU_DISABLE`. The
 //! variable is a comma-separated list of [`Feature`] words, and is read once per process.
-//! `TOLLGATE_CPU_DISABLE=ifma,avxifma,avx512f,adx,avx2,umulh` disables every feature, so only
+//! `TOLLGATE_CPU_DISABLE=ifma,avxifma,avx512f,adx,avx2` disables every feature, so only
 //! portable kernels run.
 //!
 //! An unknown word is an error: binaries call [`veto`] first and exit with its message. If the
@@ -29,15 +29,11 @@ pub enum Feature {
     /// `ifma`: VPMADD52 on 512-bit registers, and the AVX-512 subsets that the IFMA kernels use (F,
     /// DQ, VL and IFMA).
     Ifma,
-    /// `umulh`: MUL and UMULH of AArch64. Every AArch64 processor has them; the word exists for the
-    /// veto.
-    Umulh,
 }
 
 impl Feature {
     /// Every feature, in the alphabetical order of their words.
-    pub const ALL: [Self; 6] =
-        [Self::Adx, Self::Avx2, Self::Avx512, Self::AvxIfma, Self::Ifma, Self::Umulh];
+    pub const ALL: [Self; 5] = [Self::Adx, Self::Avx2, Self::Avx512, Self::AvxIfma, Self::Ifma];
 
     /// Returns the word of the feature in `TOLLGATE_CPU_DISABLE`, in records and in tests.
     #[must_use]
@@ -48,7 +44,6 @@ impl Feature {
             Self::Avx512 => "avx512f",
             Self::AvxIfma => "avxifma",
             Self::Ifma => "ifma",
-            Self::Umulh => "umulh",
         }
     }
 
@@ -70,14 +65,13 @@ impl Feature {
             Self::Ifma => {
                 has!("avx512f") && has!("avx512dq") && has!("avx512vl") && has!("avx512ifma")
             }
-            Self::Umulh => false,
         }
     }
 
-    /// AArch64 always has its multiplier. Other architectures have none of these features.
+    /// Other architectures have none of these features.
     #[cfg(not(target_arch = "x86_64"))]
     fn is_present(self) -> bool {
-        cfg!(target_arch = "aarch64") && self == Self::Umulh
+        false
     }
 
     /// Returns `true` if this feature is present and the user did not disable it.
@@ -270,8 +264,6 @@ proofs! {
     /// Proof that 512-bit VPMADD52 may be used: CPU features `avx512f`, `avx512dq`, `avx512vl` and
     /// `avx512ifma`.
     HaveIfma = Ifma;
-    /// Proof that MUL and UMULH may be used: the processor is an AArch64.
-    HaveUmulh = Umulh;
 }
 
 impl HaveAvxIfma {
@@ -336,7 +328,7 @@ mod tests {
         for bad in ["avx", "AVX2", "IFMA", "ifma adx", "ifma;adx", "ifma,adxx"] {
             let message = parse_veto(bad).unwrap_err().to_string();
             assert!(message.starts_with("TOLLGATE_CPU_DISABLE: "), "{message}");
-            assert!(message.ends_with("adx, avx2, avx512f, avxifma, ifma, umulh"), "{message}");
+            assert!(message.ends_with("adx, avx2, avx512f, avxifma, ifma"), "{message}");
             assert_eq!(message.lines().count(), 1);
         }
         assert_eq!(parse_veto("ifma,adxx").unwrap_err().word, "adxx");
@@ -350,7 +342,6 @@ mod tests {
         assert_eq!(HaveAvx512::check().is_some(), usable.contains(&Feature::Avx512));
         assert_eq!(HaveAvxIfma::check().is_some(), usable.contains(&Feature::AvxIfma));
         assert_eq!(HaveIfma::check().is_some(), usable.contains(&Feature::Ifma));
-        assert_eq!(HaveUmulh::check().is_some(), usable.contains(&Feature::Umulh));
         assert!(
             usable.iter().all(|feature| present().contains(feature) && !vetoed().contains(feature))
         );

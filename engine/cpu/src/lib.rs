@@ -6,6 +6,5 @@ pub mod process;
 pub mod wipe;
 
 pub use features::{
-    Feature, HaveAdxBmi2, HaveAvx2, HaveAvx512, HaveAvxIfma, HaveIfma, HaveUmulh, Proof,
-    UnknownFeature,
+    Feature, HaveAdxBmi2, HaveAvx2, HaveAvx512, HaveAvxIfma, HaveIfma, Proof, UnknownFeature,
 };

@@ -5,6 +5,7 @@ pub mod ecdsa_der;
 mod frame;
 mod incoming;
 mod message;
+pub mod metrics;
 mod operation;
 mod ski;
 mod stub;

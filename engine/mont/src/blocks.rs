@@ -1,5 +1,4 @@
-//! Numbers in lane blocks: a row holds one number in seven or eight lanes, two numbers in four
-//! lanes each, or four numbers in two lanes each. Unused lanes are zero.
+//! Numbers in lane blocks: a row holds one number in eight lanes, or two numbers in four lanes each.
 //!
 //! A number is cut into blocks of K digits of 52 bits. Block l lies in lane l of K rows. Blocks
 //! begin W = 52K - 1 bits apart, one bit less than K digits hold:
@@ -9,8 +8,7 @@
 //! ```
 //!
 //! The spare bit takes the carries of a product, so a carry moves to the next lane at most once.
-//! Two numbers side by side are the primes of one key. Four numbers are the primes of two keys. One
-//! instruction works on all numbers of a row.
+//! Two numbers side by side are the primes of one key. One instruction works on both.
 
 pub(crate) mod exp;
 pub(crate) mod limbs;
@@ -46,57 +44,25 @@ pub(crate) const K_MAX: usize = 10;
 const _: () = assert!(8 * 3 * 4 * K_MAX < 1 << 10, "a column would reach 2^62");
 
 impl Blocks {
-    /// The layouts for one and two numbers, ordered by size, then those for four. The usual sizes
-    /// of primes and moduli in RSA fill their layouts. A single number of 1024 bits takes seven
-    /// lanes; two such numbers side by side take four lanes each.
-    pub(crate) const ALL: [Self; 9] = [
+    /// The layouts, ordered by size. The usual sizes of primes and moduli in RSA fill them.
+    pub(crate) const ALL: [Self; 6] = [
         Self { bits_max: 512, k: 3, lanes: 4, last: 1 },
-        Self { bits_max: 1024, k: 3, lanes: 7, last: 2 },
         Self { bits_max: 1024, k: 5, lanes: 4, last: 5 },
         Self { bits_max: 1536, k: 4, lanes: 8, last: 2 },
         Self { bits_max: 2048, k: 5, lanes: 8, last: 5 },
         Self { bits_max: 3072, k: 8, lanes: 8, last: 4 },
         Self { bits_max: 4096, k: 10, lanes: 8, last: 10 },
-        Self { bits_max: 512, k: 5, lanes: 2, last: 5 },
-        Self { bits_max: 1024, k: 10, lanes: 2, last: 10 },
     ];
 
-    /// Returns the layout for one modulus of `bits` bits; `None` above 4096.
+    /// Returns the layout for moduli of `bits` bits, of two side by side if they fit; `None` above
+    /// 4096.
     pub fn of_bits(bits: usize) -> Option<Self> {
         Self::ALL.into_iter().find(|blocks| bits <= blocks.bits_max)
-    }
-
-    /// Returns the layout for two moduli of `bits` bits, side by side if they fit; `None` above
-    /// 4096.
-    pub fn of_pair(bits: usize) -> Option<Self> {
-        let two = |blocks: &Self| blocks.numbers() == 2 && bits <= blocks.bits_max;
-        Self::ALL.into_iter().find(two).or_else(|| Self::of_bits(bits))
-    }
-
-    /// Returns the layout for four moduli of `bits` bits; `None` above 1024.
-    pub fn of_four(bits: usize) -> Option<Self> {
-        Self::ALL.into_iter().find(|blocks| blocks.numbers() == 4 && bits <= blocks.bits_max)
-    }
-
-    /// Returns all layouts for moduli of `bits` bits, without repetition.
-    pub fn each_of(bits: usize) -> impl Iterator<Item = Self> {
-        let pair = Self::of_pair(bits).filter(|pair| Self::of_bits(bits) != Some(*pair));
-        [Self::of_bits(bits), pair, Self::of_four(bits)].into_iter().flatten()
     }
 
     /// Returns the layout for a modulus whose limbs have this shape.
     pub(crate) fn of_limbs(shape: Shape) -> Option<Self> {
         Self::of_bits(64 * shape.k()).filter(|_| shape.radix_bits() == 64)
-    }
-
-    /// Returns the layout for two moduli whose limbs have this shape, the primes of a key.
-    pub(crate) fn pair_of_limbs(shape: Shape) -> Option<Self> {
-        Self::of_pair(64 * shape.k()).filter(|_| shape.radix_bits() == 64)
-    }
-
-    /// Returns the layout for four moduli whose limbs have this shape.
-    pub(crate) fn four_of_limbs(shape: Shape) -> Option<Self> {
-        Self::of_four(64 * shape.k()).filter(|_| shape.radix_bits() == 64)
     }
 
     /// Returns the layout of a shape of blocks.
@@ -119,12 +85,12 @@ impl Blocks {
         self.k
     }
 
-    /// Returns the number of lanes that one number takes: eight, seven, four or two.
+    /// Returns the number of lanes that one number takes: eight or four.
     pub fn lanes(self) -> usize {
         self.lanes
     }
 
-    /// Returns how many numbers share the rows: one, two or four.
+    /// Returns how many numbers share the rows: one or two.
     pub fn numbers(self) -> usize {
         LANES / self.lanes
     }
@@ -185,17 +151,17 @@ impl Blocks {
     }
 
     /// Writes a number below R into the lanes of `number`, zero-extended or cut. Its digits are
-    /// clean. Unused lanes become zero.
+    /// clean.
     ///
     /// # Panics
     ///
     /// If there are fewer than K rows, or `number` is not in the layout.
+    #[inline(never)] // its array would lie on the stack of the caller, for each call
     pub fn pack(self, rows: &mut [Row], number: usize, limbs: &[u64]) {
         let mut x = [0; LIMBS + 1]; // covers all digits, since R < 2^{64 LIMBS}
         let limbs = &limbs[..limbs.len().min(x.len())];
         x[..limbs.len()].copy_from_slice(limbs);
         for (k, row) in rows[..self.k].iter_mut().enumerate() {
-            row.0[self.numbers() * self.lanes..].fill(0);
             let lanes = &mut row.0[number * self.lanes..][..self.lanes];
             for (l, digit) in lanes.iter_mut().enumerate() {
                 let (at, bits) = self.place(l, k);
@@ -270,9 +236,8 @@ mod tests {
             assert!(slack >= if blocks.last == 1 { 5 } else { 6 }, "{blocks:?}");
             assert!(blocks.k <= K_MAX && blocks.last <= blocks.k);
         }
-        assert_eq!(Blocks::of_bits(1024).map(Blocks::numbers), Some(1));
-        assert_eq!(Blocks::of_pair(1024).map(Blocks::numbers), Some(2));
-        assert_eq!(Blocks::of_pair(1025), Blocks::of_bits(1025));
+        assert_eq!(Blocks::of_bits(1024).map(Blocks::numbers), Some(2));
+        assert_eq!(Blocks::of_bits(1025).map(Blocks::numbers), Some(1));
         assert_eq!(Blocks::of_bits(4097), None);
     }
 
@@ -314,12 +279,12 @@ mod tests {
 
     #[test]
     fn a_spare_bit_counts() {
-        let blocks = Blocks::ALL[1];
+        let blocks = Blocks::ALL[2];
         let mut rows = [Row::default(); K_MAX];
         // the top digit of block 0 is 2^51: as much as a 1 in the lowest digit of block 1
         rows[blocks.k - 1].0[0] = 1 << 51;
         rows[0].0[1] = 2;
-        let mut limbs = vec![0; 17];
+        let mut limbs = vec![0; 25];
         blocks.unpack(&mut limbs, &rows, 0);
         let at = blocks.block_bits();
         assert_eq!(limbs[at / 64], 3 << (at % 64));

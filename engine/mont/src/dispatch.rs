@@ -9,12 +9,10 @@ mod lanes;
 mod lengths;
 #[cfg(target_arch = "x86_64")]
 mod mulx;
-#[cfg(target_arch = "aarch64")]
-mod umulh;
 
 #[cfg(target_arch = "x86_64")]
 use lanes::{avx2, avx512, avxifma};
-use tollgate_cpu::{HaveAdxBmi2, HaveAvx2, HaveAvx512, HaveAvxIfma, HaveIfma, HaveUmulh};
+use tollgate_cpu::{HaveAdxBmi2, HaveAvx2, HaveAvx512, HaveAvxIfma, HaveIfma};
 
 use crate::blocks::exp::{Set, WindowKernel};
 use crate::blocks::{self, Blocks};
@@ -38,13 +36,11 @@ pub enum LimbKernel {
     Blocks(BlockKernel),
     /// `amm64_mulx`, `ams64_mulx`: MULX, ADCX, ADOX.
     Mulx(HaveAdxBmi2),
-    /// `amm64_umulh`, `ams64_umulh`: MUL, UMULH, ADCS of AArch64.
-    Umulh(HaveUmulh),
     /// `amm64_portable`: runs on any processor. Tests compare other kernels with it.
     Portable,
 }
 
-/// A kernel on one, two or four numbers in lane blocks: see [`Blocks`].
+/// A kernel on one or two numbers in lane blocks: see [`Blocks`].
 #[derive(Clone, Copy, Debug)]
 pub enum BlockKernel {
     /// `amm52_blocks_ifma`: AVX-512 IFMA. Work that remains on limbs uses MULX, ADCX, ADOX.
@@ -73,9 +69,8 @@ impl LimbKernel {
     pub fn all() -> Vec<Self> {
         let ifma = BlockKernel::ifma().map(Self::Blocks);
         let mulx = HaveAdxBmi2::check().map(Self::Mulx);
-        let umulh = HaveUmulh::check().map(Self::Umulh);
         let models = [Self::Portable, Self::Blocks(BlockKernel::Portable)];
-        ifma.into_iter().chain(mulx).chain(umulh).chain(models).collect()
+        ifma.into_iter().chain(mulx).chain(models).collect()
     }
 
     /// Returns the best of [`all`](Self::all).
@@ -129,7 +124,6 @@ impl Kernel for LimbKernel {
         match self {
             Self::Blocks(kernel) => kernel.name(),
             Self::Mulx(_) => "amm64_mulx",
-            Self::Umulh(_) => "amm64_umulh",
             Self::Portable => "amm64_portable",
         }
     }
@@ -138,7 +132,6 @@ impl Kernel for LimbKernel {
         match self {
             Self::Blocks(kernel) => kernel.square_name(),
             Self::Mulx(_) => "ams64_mulx",
-            Self::Umulh(_) => "ams64_umulh",
             Self::Portable => "amm64_portable",
         }
     }
@@ -153,8 +146,6 @@ impl Kernel for LimbKernel {
         match self.on_limbs() {
             #[cfg(target_arch = "x86_64")]
             Self::Mulx(proof) => mulx::amm(z, x, y, m, t, proof),
-            #[cfg(target_arch = "aarch64")]
-            Self::Umulh(proof) => umulh::amm(z, x, y, m, t, proof),
             _ => amm64_portable(z, x, y, m.m(), m.k0(), t),
         }
     }
@@ -169,8 +160,6 @@ impl Kernel for LimbKernel {
         match self.on_limbs() {
             #[cfg(target_arch = "x86_64")]
             Self::Mulx(proof) => mulx::ams(z, x, m, t, proof),
-            #[cfg(target_arch = "aarch64")]
-            Self::Umulh(proof) => umulh::ams(z, x, m, t, proof),
             _ => amm64_portable(z, x, x, m.m(), m.k0(), t),
         }
     }
@@ -190,24 +179,13 @@ impl Kernel for LimbKernel {
 }
 
 impl Exponentiate for LimbKernel {
-    fn windows<const S: usize>(self, top: usize, w: usize, streams: &mut [Windows<'_, u64>; S]) {
-        match self {
-            #[cfg(target_arch = "x86_64")]
-            Self::Mulx(proof) if streams.iter().all(|s| s.m.k() == 8) => {
-                mulx::windows(self, top, w, streams, proof);
-            }
-            _ => window::plain(self, top, w, streams),
-        }
-    }
-
     fn exp_words(self, shape: Shape, bits: usize) -> usize {
         let limbs = 2 * exp::scratch_words::<u64>(shape, bits);
-        match (self, Blocks::of_limbs(shape), Blocks::pair_of_limbs(shape)) {
+        match (self, Blocks::of_limbs(shape)) {
             // one row more, to align the rows to 64 bytes
-            (Self::Blocks(_), Some(one), Some(pair)) => {
-                let one = blocks::exp::exp_rows(one, bits, 1);
-                let pair = blocks::exp::exp_rows(pair, bits, 2 / pair.numbers());
-                limbs.max((one.max(pair) + 1) * LANES)
+            (Self::Blocks(_), Some(blocks)) => {
+                let rows = blocks::exp::exp_rows(blocks, bits, 2 / blocks.numbers());
+                limbs.max((rows + 1) * LANES)
             }
             _ => limbs,
         }
@@ -255,7 +233,7 @@ impl Exponentiate for LimbKernel {
         match (self, m.blocks()) {
             (Self::Blocks(kernel), Some(_)) => {
                 assert!(x.len() == m.k() && z.len() == m.k(), "x and z have K limbs");
-                blocks::exp::exp_vartime(kernel, [m], [x], e, [z], rows(t));
+                blocks::exp::exp_vartime(kernel, m, x, e, z, rows(t));
             }
             _ => exp::plain_vartime(self, m, x, e, z, t),
         }
@@ -325,11 +303,9 @@ impl WindowKernel for BlockKernel {
         check_table(set.z, set.table);
         check_words(set.m.shape(), set.z.len(), set.next.len(), set.y.len());
         match self {
-            // only if the number stays in registers: a number of more lanes or digits would not
+            // only numbers in four lanes stay in registers
             #[cfg(target_arch = "x86_64")]
-            Self::Ifma(proof, _)
-                if set.m.shape().tile() <= LANES / 2 && set.z.len() <= 5 && squares > 0 =>
-            {
+            Self::Ifma(proof, _) if set.m.shape().tile() <= LANES / 2 && squares > 0 => {
                 ifma::window_blocks(set.z, squares, set.table, index, set.m, proof);
             }
             _ => blocks::exp::windows(

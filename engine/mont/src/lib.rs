@@ -6,7 +6,6 @@ mod contract;
 mod dispatch;
 mod exp;
 mod kernels;
-mod modexp;
 mod modulus;
 mod shape;
 #[cfg(target_arch = "x86_64")]
@@ -19,7 +18,6 @@ pub use blocks::powers::Power;
 pub use contract::Kernel;
 pub use dispatch::{BlockKernel, LaneKernel, LimbKernel};
 pub use exp::Exponentiate;
-pub use modexp::modexp;
 pub use modulus::{Modulus, NotOdd, Pair};
 pub use shape::Shape;
 pub use window::Windows;

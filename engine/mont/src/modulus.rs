@@ -20,8 +20,8 @@ pub use pair::Pair;
 /// One odd modulus m, or several, with the constants of the Montgomery form, K words each.
 ///
 /// Limb kernels use `Modulus<u64>`. A key keeps a `Modulus<Digit>`, which is copied into one lane
-/// of a `Modulus<Row>`. `Modulus<Row>` holds eight moduli, one in each lane, or one, two or four in
-/// lane blocks. A modulus is wiped when dropped.
+/// of a `Modulus<Row>`. `Modulus<Row>` holds eight moduli, one in each lane, or one or two in lane
+/// blocks. A modulus is wiped when dropped.
 #[derive(Clone, ZeroizeOnDrop)]
 pub struct Modulus<W: Zeroize> {
     #[zeroize(skip)]
@@ -120,10 +120,8 @@ impl<W: Zeroize> Modulus<W> {
     pub(crate) fn fold(&self) -> &[W] {
         &self.fold
     }
-    /// Returns the last factor of a product in lane blocks; it changes the Montgomery form. For one
-    /// or two numbers: R^2 / 2^{64K} mod m. The product of two numbers in the Montgomery form of K
-    /// limbs is then in that form, too. For four numbers: the R mod m of the blocks for two
-    /// numbers. The result is then in the Montgomery form of those blocks.
+    /// Returns the last factor of a product in lane blocks, R^2 / 2^{64K} mod m. The product of two
+    /// numbers in the Montgomery form of K limbs is then in that form, too.
     pub(crate) fn exit_factor(&self) -> &[W] {
         &self.exit_factor
     }
@@ -221,13 +219,6 @@ impl<S: Scalar> Modulus<S> {
         let mut rows = vec![Row::default(); shape.k()];
         Blocks::of_shape(shape).pack_all(&mut rows, &product);
         Some(rows)
-    }
-
-    /// Returns this modulus in a layout of lane blocks, as each of the numbers that share the rows.
-    #[inline(never)]
-    fn again(&self, blocks: Blocks) -> Box<Modulus<Row>> {
-        let m = self.limbs();
-        Box::new(Modulus::in_blocks(blocks, &m, self.k(), &mut Field::new(&m, self.bits)))
     }
 
     /// Returns m in as few limbs as possible.

@@ -16,6 +16,9 @@
 //! `KEYMGMT`, `SIGNATURE` and `ASYM_CIPHER` of RSA have `tollgate.rsa=yes`: this query, without
 //! `?`, selects this provider for keys and operations, or fails.
 //!
+//! RSA has kernels for x86-64 alone. Elsewhere its operations lack `tollgate.operations=yes`, so the
+//! default provider serves them, except those of keys on a signer.
+//!
 //! EC keys are as those of RSA, but one `KEYMGMT` serves the keys of all curves, and this provider's
 //! imports keys of P-256 with a private half and refuses all others. So the default provider makes
 //! all EC keys, exchanges keys with them, serves the other curves, and verifies with public keys.
@@ -54,7 +57,11 @@ const RSA_NAMES: &CStr = c"RSA:rsaEncryption:1.2.840.113549.1.1.1";
 /// The properties of keys. The query `?tollgate.operations=yes` does not match them.
 const OF_KEYS: &CStr = c"tollgate.rsa=yes";
 /// The properties of operations: `?tollgate.operations=yes` prefers them.
-const OF_OPERATIONS: &CStr = c"provider=tollgate,tollgate.operations=yes,tollgate.rsa=yes";
+const OF_OPERATIONS: &CStr = if cfg!(target_arch = "x86_64") {
+    c"provider=tollgate,tollgate.operations=yes,tollgate.rsa=yes"
+} else {
+    c"provider=tollgate,tollgate.rsa=yes" // only the portable kernel runs: OpenSSL's own is faster
+};
 
 /// The properties of EC keys and of ECDSA, as those of RSA.
 const OF_EC_KEYS: &CStr = c"tollgate.ecdsa=yes";

@@ -103,10 +103,10 @@ struct ProgressReport {
 }
 
 impl ProgressReport {
-    /// Reports potential 0 for every eight tested candidates, and 3 for each prime found.
+    /// Reports potential 0 for every tested candidate, and 3 for each prime found.
     fn tell(&mut self, progress: Progress, tell: &mut dyn FnMut(c_int, c_int) -> bool) {
         let number = |x: usize| c_int::try_from(x).unwrap_or(c_int::MAX);
-        let tested = (0, number(progress.tested / 8 - 1));
+        let tested = (0, number(progress.tested - 1));
         let found = (self.primes..progress.primes).map(|prime| (3, number(prime)));
         for (potential, iteration) in core::iter::once(tested).chain(found) {
             self.go_on = self.go_on && tell(potential, iteration);

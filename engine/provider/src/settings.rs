@@ -112,8 +112,8 @@ impl Settings {
         if let Some(value) = ask(c"remote") {
             settings.remote = sockets(&value).ok_or_else(|| {
                 if value.to_bytes().windows(4).any(|it| it == b"tls:") {
-                    let allowed = "unix: and the socket of a tollgate signer on this machine, and the \
-                                   address in [[upstream]] of that signer's settings";
+                    let allowed = "unix: and the socket of a tunnel on this machine, such as stunnel's, to \
+                                   the signer";
                     return refused("remote", &value, allowed);
                 }
                 let allowed = "unix: and a path of at most 107 bytes, from / on; or up to four of \
@@ -228,7 +228,7 @@ mod tests {
             (c"remote", c"unix:signer.sock", "from / on"),
             (c"remote", c"", "unix:"),
             (c"remote", c"unix:/a /b", "unix:"),
-            (c"remote", c"tls:10.0.0.5:2407", "[[upstream]]"),
+            (c"remote", c"tls:10.0.0.5:2407", "stunnel"),
             (c"remote", c"unix:/a unix:/b unix:/c unix:/d unix:/e", "up to four"),
             (c"remote_limit_ms", c"0", "1 to 60000"),
             (c"remote_limit_ms", c"60001", "1 to 60000"),

@@ -69,7 +69,7 @@ impl fmt::Display for Event {
                 },
                 match cause {
                     Cause::Exchange =>
-                        "test it with judge (docs/own-unit.md of tollgate-queue) and repair it",
+                        "repair it: docs/own-unit.md of tollgate-queue has its promises",
                     Cause::Panic => "report the panic's message",
                     Cause::Check | Cause::SelfTest => "test this machine's memory and processor",
                 }

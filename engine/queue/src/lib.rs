@@ -20,7 +20,6 @@ mod gather;
 #[cfg(test)]
 mod interleavings;
 mod job;
-pub mod judge;
 mod lanes;
 mod lead;
 mod private_job;

@@ -7,7 +7,7 @@ use crate::job::{Class, Job, Request};
 /// Runs jobs, several of one class at once: the lanes of a processor, a graphics card, another
 /// machine. Only one thread at a time uses a unit.
 ///
-/// `docs/own-unit.md` shows how to write one; [`judge`](mod@crate::judge) tests it.
+/// `docs/own-unit.md` shows how to write one.
 pub trait Unit<J: Job>: Send {
     /// Returns the display name, such as `lanes 0`.
     fn name(&self) -> &str;

@@ -56,24 +56,6 @@ macro_rules! signature {
                 &self.bytes
             }
         }
-
-        impl core::fmt::LowerHex for Signature {
-            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-                self.bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
-            }
-        }
-
-        impl core::fmt::UpperHex for Signature {
-            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-                self.bytes.iter().try_for_each(|byte| write!(f, "{byte:02X}"))
-            }
-        }
-
-        impl core::fmt::Display for Signature {
-            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-                core::fmt::UpperHex::fmt(self, f)
-            }
-        }
     };
 }
 
@@ -116,65 +98,15 @@ macro_rules! key_traits {
     };
 }
 
-/// Implements the traits of a `SigningKey` that follow from `PrehashSigner` and
-/// `RandomizedPrehashSigner`. Also implements PKCS#8, which contains the private key but no
-/// padding.
+/// Implements the traits of a `SigningKey` that follow from `PrehashSigner`. Also implements PKCS#8,
+/// which contains the private key but no padding.
 macro_rules! signing_key {
     ($($field:ident)?) => {
         $crate::encoded::key_traits!(SigningKey, $crate::PrivateKey $(, $field)?);
 
-        impl<D: HashFunction> signature::DigestSigner<D, Signature> for SigningKey<D> {
-            fn try_sign_digest<F: Fn(&mut D) -> signature::Result<()>>(
-                &self,
-                f: F,
-            ) -> signature::Result<Signature> {
-                self.sign_prehash(&$crate::hasher::digest(f)?)
-            }
-        }
-
-        impl<D: HashFunction> signature::MultipartSigner<Signature> for SigningKey<D> {
-            fn try_multipart_sign(&self, msg: &[&[u8]]) -> signature::Result<Signature> {
-                self.sign_prehash(D::HASH.digest_parts(msg).as_ref())
-            }
-        }
-
         impl<D: HashFunction> signature::Signer<Signature> for SigningKey<D> {
             fn try_sign(&self, msg: &[u8]) -> signature::Result<Signature> {
                 self.sign_prehash(D::HASH.digest(msg).as_ref())
-            }
-        }
-
-        impl<D: HashFunction> signature::RandomizedDigestSigner<D, Signature> for SigningKey<D> {
-            fn try_sign_digest_with_rng<R, F>(
-                &self,
-                rng: &mut R,
-                f: F,
-            ) -> signature::Result<Signature>
-            where
-                R: TryCryptoRng + ?Sized,
-                F: Fn(&mut D) -> signature::Result<()>,
-            {
-                self.sign_prehash_with_rng(rng, &$crate::hasher::digest(f)?)
-            }
-        }
-
-        impl<D: HashFunction> signature::RandomizedMultipartSigner<Signature> for SigningKey<D> {
-            fn try_multipart_sign_with_rng<R: TryCryptoRng + ?Sized>(
-                &self,
-                rng: &mut R,
-                msg: &[&[u8]],
-            ) -> signature::Result<Signature> {
-                self.sign_prehash_with_rng(rng, D::HASH.digest_parts(msg).as_ref())
-            }
-        }
-
-        impl<D: HashFunction> signature::RandomizedSigner<Signature> for SigningKey<D> {
-            fn try_sign_with_rng<R: TryCryptoRng + ?Sized>(
-                &self,
-                rng: &mut R,
-                msg: &[u8],
-            ) -> signature::Result<Signature> {
-                self.sign_prehash_with_rng(rng, D::HASH.digest(msg).as_ref())
             }
         }
 
@@ -199,16 +131,6 @@ macro_rules! signing_key {
 macro_rules! verifying_key {
     ($($field:ident)?) => {
         $crate::encoded::key_traits!(VerifyingKey, $crate::PublicKey $(, $field)?);
-
-        impl<D: HashFunction> signature::DigestVerifier<D, Signature> for VerifyingKey<D> {
-            fn verify_digest<F: Fn(&mut D) -> signature::Result<()>>(
-                &self,
-                f: F,
-                signature: &Signature,
-            ) -> signature::Result<()> {
-                self.verify_prehash(&$crate::hasher::digest(f)?, signature)
-            }
-        }
 
         impl<D: HashFunction> signature::Verifier<Signature> for VerifyingKey<D> {
             fn verify(&self, msg: &[u8], signature: &Signature) -> signature::Result<()> {

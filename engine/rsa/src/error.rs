@@ -163,9 +163,6 @@ texts! {
     /// Something outside this crate that did not answer.
     #[derive(Clone, Debug, PartialEq, Eq)]
     Unavailable {
-        CallerRandom =
-            "the caller's random number generator failed: \
-             repair it, or sign without one to take the system's";
         Primes { tried: usize } =
             "no two primes among {tried} random numbers: \
              suspect the system's random numbers, then retry";
@@ -301,7 +298,6 @@ mod tests {
             Misuse::NewKeyBits { bits: 1024, least_bits: 2048 }.into(),
             Misuse::NewKeyExponent.into(),
             Misuse::SaltAuto.into(),
-            Unavailable::CallerRandom.into(),
             Unavailable::Primes { tried: 9 }.into(),
             Unavailable::Random.into(),
             Rejected::D.into(),

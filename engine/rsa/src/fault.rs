@@ -12,7 +12,7 @@ pub(crate) struct Flip {
     pub(crate) point: &'static str,
     /// The index of the operation's pass through the point, counted from 0.
     pub(crate) pass: usize,
-    /// Index of the operation in the call: its lane, or its place among two operations in step.
+    /// Index of the operation in the call: its lane.
     pub(crate) operation: usize,
     pub(crate) change: Change,
 }
@@ -33,28 +33,20 @@ thread_local! {
         const { RefCell::new(BTreeMap::new()) };
 }
 
-/// Marks a point that every operation of a call passes, with the number of each set at this point.
-/// A number of a set in lanes belongs to `lanes` operations, one in each lane; any other number
-/// belongs to one operation.
-pub(crate) fn points<W: Word, const SETS: usize>(
-    name: &'static str,
-    lanes: usize,
-    sets: [&mut [W]; SETS],
-) {
-    for operation in 0..SETS * lanes {
-        // a number without lanes consists of blocks: any of them may be chosen
-        at(name, operation, sets[operation / lanes], operation % W::LANES);
-    }
+/// Marks a point that the operations of a call pass, with their number there: in lanes, each of
+/// `lanes` operations has a lane of the words.
+pub(crate) fn points<W: Word>(name: &'static str, lanes: usize, words: &mut [W]) {
+    (0..lanes).for_each(|lane| at(name, lane, words));
 }
 
-fn at<W: Word>(name: &'static str, operation: usize, words: &mut [W], lane: usize) {
+fn at<W: Word>(name: &'static str, lane: usize, words: &mut [W]) {
     let pass = PASSES.with_borrow_mut(|passes| {
-        let count = passes.entry((name, operation)).or_default();
+        let count = passes.entry((name, lane)).or_default();
         *count += 1;
         *count - 1
     });
     if let Some(flip) = FLIP.get()
-        && (flip.point, flip.pass, flip.operation) == (name, pass, operation)
+        && (flip.point, flip.pass, flip.operation) == (name, pass, lane)
     {
         match flip.change {
             Change::Bit(bit) => {

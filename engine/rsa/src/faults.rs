@@ -187,14 +187,3 @@ fn a_fault_in_one_lane_does_not_touch_the_others() {
         }
     }
 }
-
-#[test]
-fn a_fault_does_not_touch_the_operation_in_step() {
-    for kernel in LimbKernel::all() {
-        for (what, inject) in FAULTS {
-            let mut workspace = Workspace::with_kernels(kernel, LaneKernel::Portable);
-            let expected = results(&mut workspace, 2);
-            check_neighbours(&mut workspace, inject, &expected, 0, what);
-        }
-    }
-}

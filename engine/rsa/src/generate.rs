@@ -1,22 +1,21 @@
 //! Key generation: FIPS 186-5, A.1.3, random probable primes.
 //!
-//! * [`sieve`]: discards multiples of small primes.
-//! * [`miller_rabin`]: tests eight candidates at once, one per lane.
-//! * [`search`]: draws candidates until two primes are found.
+//! * [`search`]: draws candidates until two are prime, by the tests of the crate `crypto-primes`.
 //! * [`derive`]: computes the numbers of the key.
 //!
 //! The time reveals how many candidates were discarded, and which small prime divided each of them.
 //! Discarded candidates are independent of the two primes, since A.1.3 draws each candidate anew.
-//! No branch and no address depends on the bits of the two primes. Each of them is divided by every
-//! small prime. In each round of the test it then takes the same exponentiation and the same number
-//! of squarings as any other candidate. There is one accepted exception. If a test takes more than
-//! [`miller_rabin::SQUARINGS`] squarings, the time reveals that a prime minus one is divisible by a
-//! high power of two. This happens for one key in 32,768.
+//!
+//! For the two primes, `crypto-primes` gives this: the exponentiation of a round of Miller-Rabin
+//! takes constant time. The number of squarings after it reveals how often two divides the prime
+//! minus one. The constants of the Montgomery form are computed in a time that depends on the prime.
+//! The crate does not wipe its copies of a candidate; they are on the stack, which is wiped after each
+//! test. Everything else here takes constant time and is wiped.
 
 use core::ops::RangeInclusive;
 
+use crypto_primes::fips::FipsOptions;
 use tollgate_cpu::memcheck;
-use tollgate_mont::LANES;
 use zeroize::Zeroizing;
 
 use crate::blinding::random_below;
@@ -24,19 +23,15 @@ use crate::error::{
     Error, MODULUS_BITS_MAX, MODULUS_BITS_MIN, Misuse, Prime, Rejected, Unavailable,
 };
 use crate::key::{PrivateKey, SECURE_BITS};
-use crate::natural::{bit_length, from_bytes, to_bytes};
+use crate::natural::{natural, to_bytes};
 use crate::of_thread;
 use crate::workspace::Workspace;
 
 pub(crate) mod derive;
 mod gcd;
-mod miller_rabin;
 mod search;
-mod sieve;
 #[cfg(test)]
 mod tests;
-
-use miller_rabin::{Candidate, Test};
 
 /// The number of rounds for an untrusted prime. A composite number passes a round with a
 /// probability of at most 1/4.
@@ -48,7 +43,7 @@ type Random<'a> = &'a mut dyn FnMut(&mut [u8]) -> Result<(), Error>;
 /// The progress of a generation: see [`Generation::watched`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// Number of candidates tested by exponentiation so far.
+    /// Number of candidates tested by exponentiation so far: at least one.
     pub tested: usize,
     /// Expected number of tested candidates for the whole key.
     pub expected: usize,
@@ -102,7 +97,7 @@ impl<'a> Generation<'a> {
         self
     }
 
-    /// Calls `watch` after every eight candidates. An observer of the time knows this progress too.
+    /// Calls `watch` after every candidate without small factors. An observer of the time knows this progress too.
     #[must_use]
     pub fn watched(mut self, watch: &'a mut dyn FnMut(Progress)) -> Self {
         self.watch = Some(watch);
@@ -126,10 +121,8 @@ impl<'a> Generation<'a> {
         self.check()?;
         let mut nobody = |_| ();
         let watch = self.watch.take().unwrap_or(&mut nobody);
-        let (kernel, runner) = (ws.limbs.kernel, &mut ws.lanes);
-        let key = search::key_parts(kernel, runner, self.bits, &self.e, random, watch);
-        runner.wipe();
-        let key = PrivateKey::from_parts(&key?)?;
+        let key = search::key_parts(ws.limbs.kernel, self.bits, &self.e, random, watch)?;
+        let key = PrivateKey::from_parts(&key)?;
         key.check_pairwise(ws)?;
         Ok(key)
     }
@@ -166,22 +159,11 @@ impl PrivateKey {
     /// # Errors
     ///
     /// [`Rejected::PrimeComposite`]; [`Unavailable`] if there are no random bytes.
-    pub fn check_primes(&self, workspace: &mut Workspace) -> Result<(), Error> {
+    pub fn check_primes(&self) -> Result<(), Error> {
         let parts = self.to_parts();
         for (bytes, prime) in [(&parts.p, Prime::P), (&parts.q, Prime::Q)] {
-            let mut limbs = Zeroizing::new(vec![0; bytes.len().div_ceil(8)]);
-            from_bytes(&mut limbs, bytes);
-            let bits = bit_length(&limbs);
-            let candidate = Candidate::new(limbs, bits);
-            let mut test = Test::new(&mut workspace.lanes, bits);
-            let mut good = true;
-            for _ in 0..CHECK_ROUNDS / LANES {
-                let verdicts = test.round([&candidate; LANES], &mut system_random)?;
-                good &= verdicts.into_iter().all(|good| good);
-            }
-            drop(test);
-            workspace.lanes.wipe();
-            if !good {
+            let test = FipsOptions::with_mr_iterations(CHECK_ROUNDS);
+            if !search::is_prime_by(&natural(bytes, bytes.len()), test)? {
                 return Err(Rejected::PrimeComposite(prime).into());
             }
         }

@@ -1,8 +1,6 @@
 //! Hashing by a function that is chosen at run time, and hash functions as types: those of the
 //! crates `md-5`, `sha1`, `sha2`, `sha3` and others.
 
-#[cfg(feature = "signature")]
-use sha2::digest::HashMarker;
 use sha2::digest::{FixedOutput, Update};
 
 use crate::error::{Error, Rejected};
@@ -27,7 +25,7 @@ impl core::fmt::Debug for Hasher {
 /// function at run time, use the methods of [`PrivateKey`](crate::PrivateKey) and
 /// [`PublicKey`](crate::PublicKey).
 #[cfg(feature = "signature")]
-pub trait HashFunction: Default + FixedOutput + HashMarker + Update + sealed::Sealed {
+pub trait HashFunction: sealed::Sealed {
     /// The same function as a value.
     const HASH: Hash;
 }
@@ -37,16 +35,6 @@ mod sealed {
     /// Prevents implementations outside this crate.
     #[expect(unnameable_types, reason = "sealed")]
     pub trait Sealed {}
-}
-
-/// Returns the digest of the bytes that `fill` writes.
-#[cfg(feature = "signature")]
-pub(crate) fn digest<D: HashFunction>(
-    fill: impl FnOnce(&mut D) -> signature::Result<()>,
-) -> signature::Result<sha2::digest::Output<D>> {
-    let mut state = D::default();
-    fill(&mut state)?;
-    Ok(state.finalize_fixed())
 }
 
 impl Hash {

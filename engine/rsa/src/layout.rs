@@ -2,15 +2,15 @@
 //!
 //! * [`Words`] of [`LimbKernel`](tollgate_mont::LimbKernel): one operation on limbs.
 //! * [`Words`] of [`LaneKernel`](tollgate_mont::LaneKernel): eight operations, a lane each.
-//! * [`InBlocks`]: one operation in lane blocks, or two in step.
+//! * [`InBlocks`]: one operation in lane blocks.
 
 mod blocks;
 mod plain;
 mod words;
 
-use tollgate_mont::{Kernel, Modulus, Word as _};
+use tollgate_mont::{Kernel, Modulus};
 
-pub(crate) use blocks::{InBlocks, fit_in_step};
+pub(crate) use blocks::InBlocks;
 pub(crate) use plain::{Plain, Stored};
 pub(crate) use words::{Words, places, public, public_words};
 
@@ -39,10 +39,8 @@ pub(crate) trait Layout: Sized {
     type Kernel: Kernel;
     /// Words of plain numbers: inputs, results and their powers.
     type Plain: Plain;
-    /// The numbers of a set's keys.
+    /// The numbers of the keys.
     type Own<'a>;
-    /// Memory that the sets of a call share, besides the scratch.
-    type Shared<'a>;
 
     /// Returns a plain number as an operand of the kernel, converted into `room` if necessary.
     fn operand<'b>(
@@ -54,16 +52,15 @@ pub(crate) trait Layout: Sized {
     /// s := y mod n, below n, for a product y.
     fn reduce(kernel: Self::Kernel, set: &mut Set<'_, Self>);
 
-    /// power := c^e or s^e mod n in each set, below n. The time varies with e only.
-    fn raise<const SETS: usize>(call: &mut Call<'_, Self, SETS>, base: Base);
+    /// power := c^e or s^e mod n, below n. The time varies with e only.
+    fn raise(call: &mut Call<'_, Self>, base: Base);
 
-    /// x := x^d or x^-1 mod n by CRT in each set. Before, x is a product; afterwards it is an
-    /// operand.
-    fn crt<const SETS: usize>(call: &mut Call<'_, Self, SETS>, exponent: Exponent);
+    /// x := x^d or x^-1 mod n by CRT. Before, x is a product; afterwards it is an operand.
+    fn crt(call: &mut Call<'_, Self>, exponent: Exponent);
 }
 
 /// A layout with its memory and its blinding pairs, for calls of `N` operations.
-pub(crate) trait Backend<const SETS: usize, const N: usize>: Layout {
+pub(crate) trait Backend<const N: usize>: Layout {
     /// Words of stored pairs.
     type Stored: Stored<WordOf<Self>>;
 
@@ -76,7 +73,7 @@ pub(crate) trait Backend<const SETS: usize, const N: usize>: Layout {
         workspace: &'a mut Workspace,
         keys: &[&'a PrivateKey; N],
         fresh: bool,
-    ) -> Call<'a, Self, SETS>;
+    ) -> Call<'a, Self>;
 }
 
 /// The base of a public exponentiation: the input or the result.
@@ -88,13 +85,12 @@ pub(crate) enum Base {
     Result,
 }
 
-/// Operations that run together: their sets of numbers, and the memory that the sets share.
-pub(crate) struct Call<'a, L: Layout, const SETS: usize> {
+/// One operation, or eight in lanes: their numbers and scratch memory.
+pub(crate) struct Call<'a, L: Layout> {
     pub(crate) kernel: L::Kernel,
-    pub(crate) sets: [Set<'a, L>; SETS],
+    pub(crate) set: Set<'a, L>,
     /// Scratch of products and exponentiations.
     pub(crate) t: &'a mut [WordOf<L>],
-    pub(crate) shared: L::Shared<'a>,
 }
 
 /// The numbers of one operation, or of eight operations in lanes; K(n) words each.
@@ -116,11 +112,4 @@ pub(crate) struct Set<'a, L: Layout> {
     pub(crate) u: &'a mut [WordOf<L>],
     /// Fresh pairs, if this call makes any.
     pub(crate) fresh: Fresh<'a, WordOf<L>>,
-}
-
-impl<'a, L: Layout, const SETS: usize> Call<'a, L, SETS> {
-    /// Returns the set of an operation, and its lane there.
-    pub(crate) fn place(&mut self, operation: usize) -> (&mut Set<'a, L>, usize) {
-        (&mut self.sets[operation / L::Plain::LANES], operation % L::Plain::LANES)
-    }
 }

@@ -4,7 +4,7 @@ use tollgate_mont::{Kernel as _, LANES, LaneKernel, LimbKernel, Row};
 
 use crate::error::{Error, Misuse};
 use crate::key::{PrivateKey, PublicKey};
-use crate::layout::{InBlocks, Plain as _, Words, fit_in_step, places, public, public_words};
+use crate::layout::{InBlocks, Plain as _, Words, places, public, public_words};
 use crate::natural::{from_bytes, to_bytes};
 use crate::path::{self, check_input};
 use crate::plan::{Form, Operation};
@@ -82,9 +82,8 @@ pub fn private_batch(workspace: &mut Workspace, requests: &mut [PrivateRequest<'
             let at = gather(requests, &mut next, count, alike);
             match form {
                 Form::Lanes => {
-                    path::run::<Words<LaneKernel>, 1, LANES>(workspace, requests, at, count);
+                    path::run::<Words<LaneKernel>, LANES>(workspace, requests, at, count);
                 }
-                Form::Two => two(workspace, requests, [at[0], at[1]]),
                 Form::One => one(workspace, requests, at[0]),
             }
         }
@@ -108,34 +107,23 @@ pub fn public_batch(workspace: &mut Workspace, requests: &mut [PublicRequest<'_>
         let company = requests[first..].iter().filter(|r| alike(r)).count();
         for (form, count) in plan.cut(company).calls() {
             let at = gather(requests, &mut next, count, alike);
-            if form == Form::Lanes {
-                public_lanes(workspace, requests, &at, count);
-                continue;
-            }
-            for &i in &at[..count] {
-                let r = &mut requests[i];
-                r.outcome = Some(r.key.public(workspace, r.buffer));
+            match form {
+                Form::Lanes => public_lanes(workspace, requests, &at, count),
+                Form::One => {
+                    let r = &mut requests[at[0]];
+                    r.outcome = Some(r.key.public(workspace, r.buffer));
+                }
             }
         }
-    }
-}
-
-/// Runs two requests of one class, in step if their keys allow it.
-fn two(workspace: &mut Workspace, requests: &mut [PrivateRequest<'_>], at: [usize; 2]) {
-    let [a, b] = at.map(|i| requests[i].key);
-    if workspace.blocks.is_some() && fit_in_step(a, b) {
-        path::run::<InBlocks, 2, 2>(workspace, requests, at, 2);
-    } else {
-        at.into_iter().for_each(|i| one(workspace, requests, i));
     }
 }
 
 /// Runs one request, in lane blocks if its key and the workspace have them.
 fn one(workspace: &mut Workspace, requests: &mut [PrivateRequest<'_>], i: usize) {
     if workspace.blocks.is_some() && requests[i].key.in_blocks.is_some() {
-        path::run::<InBlocks, 1, 1>(workspace, requests, [i], 1);
+        path::run::<InBlocks, 1>(workspace, requests, [i], 1);
     } else {
-        path::run::<Words<LimbKernel>, 1, 1>(workspace, requests, [i], 1);
+        path::run::<Words<LimbKernel>, 1>(workspace, requests, [i], 1);
     }
 }
 
@@ -207,7 +195,7 @@ mod tests {
     /// which form ran.
     #[test]
     fn a_batch_runs_as_its_plan_says() {
-        let plan = Plan { two: None, lanes: Some(4.0) };
+        let plan = Plan { lanes: Some(4.0) };
         let plans = Plans::always(Form::Lanes).with(Operation::Private, 512, plan);
         let workspace = Workspace::with_kernels(LimbKernel::Portable, LaneKernel::best());
         let mut workspace = workspace.with_plans(plans);

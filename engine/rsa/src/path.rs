@@ -1,6 +1,6 @@
 //! The private operation: the only place that orders its steps, for every layout and batch size.
 //!
-//! A call runs one operation, two in step, or up to eight in lanes. A [`Layout`] defines how words
+//! A call runs one operation, or up to eight in lanes. A [`Layout`] defines how words
 //! represent numbers, the exponentiations and the recombination. A [`Backend`] also manages the
 //! memory and the stored blinding pairs. The steps (RFC 8017 §5.1.2, with blinding before and a
 //! check after):
@@ -54,16 +54,14 @@ pub(crate) fn check_input(key: &PublicKey, buffer: &[u8]) -> Result<(), Error> {
 
 /// Runs the `requests` at `at`, whose inputs are checked, in one call of `N` operations, and sets
 /// their outcomes. Only the first `used` differ; the others repeat the first one to fill lanes.
-///
-/// `SETS` sets of numbers hold the operations: see [`Call`].
-pub(crate) fn run<B: Backend<SETS, N>, const SETS: usize, const N: usize>(
+pub(crate) fn run<B: Backend<N>, const N: usize>(
     workspace: &mut Workspace,
     requests: &mut [PrivateRequest<'_>],
     at: [usize; N],
     used: usize,
 ) {
     let checked = wipe_stack_after::<STACK_BYTES, _>(|| {
-        let checked = operate::<B, SETS, N>(workspace, requests, &at, used);
+        let checked = operate::<B, N>(workspace, requests, &at, used);
         workspace.wipe();
         checked
     });
@@ -82,7 +80,7 @@ pub(crate) fn run<B: Backend<SETS, N>, const SETS: usize, const N: usize>(
 
 /// Steps 1 to 8. Returns which operations passed the check: only their buffers hold a result. Fails
 /// if there are no random bytes for fresh pairs; in this case no buffer has changed.
-fn operate<B: Backend<SETS, N>, const SETS: usize, const N: usize>(
+fn operate<B: Backend<N>, const N: usize>(
     workspace: &mut Workspace,
     requests: &mut [PrivateRequest<'_>],
     at: &[usize; N],
@@ -91,35 +89,32 @@ fn operate<B: Backend<SETS, N>, const SETS: usize, const N: usize>(
     let keys = at.map(|i| requests[i].key);
     let mut pairs = keys.map(|key| B::pool(key).take());
     // If any pair is spent, make fresh pairs for all operations: in lanes, one fresh pair costs as
-    // much as eight, and for two operations in step, one call computes both inversions.
+    // much as eight.
     let spent = pairs.iter().any(|pair| pair.left == 0);
     let mut call = B::begin(workspace, &keys, spent);
     if spent {
-        make_pairs(&mut call, |set, c| {
-            let keys = keys[set * B::Plain::LANES..].iter().take(B::Plain::LANES).enumerate();
-            keys.into_iter().try_for_each(|(lane, key)| load_random(c, lane, key))
+        make_pairs(&mut call, |c| {
+            keys.iter().enumerate().try_for_each(|(lane, key)| load_random(c, lane, key))
         })?;
         pairs.iter_mut().for_each(|pair| pair.left = USES);
     } else {
-        for (operation, pair) in pairs.iter().enumerate() {
-            let (set, lane) = call.place(operation);
-            B::Stored::load(set.blind, lane, &pair.blind);
-            B::Stored::load(set.unblind, lane, &pair.unblind);
+        for (lane, pair) in pairs.iter().enumerate() {
+            B::Stored::load(call.set.blind, lane, &pair.blind);
+            B::Stored::load(call.set.unblind, lane, &pair.unblind);
         }
     }
-    let read_inputs = |call: &mut Call<'_, B, SETS>| {
-        for (operation, &i) in at.iter().enumerate() {
-            let (set, lane) = call.place(operation);
-            B::Plain::read(set.c, lane, requests[i].buffer);
+    let read_inputs = |call: &mut Call<'_, B>| {
+        for (lane, &i) in at.iter().enumerate() {
+            B::Plain::read(call.set.c, lane, requests[i].buffer);
         }
     };
     read_inputs(&mut call);
     compute(&mut call);
     read_inputs(&mut call);
     let good = check(&call);
+    let set = call.set;
     // Store the spare pairs first: the pool hands out the pair that was returned last.
-    for (operation, key) in keys.iter().enumerate().filter(|(operation, _)| good[*operation]) {
-        let (set, lane) = call.place(operation);
+    for (lane, key) in keys.iter().enumerate().filter(|(lane, _)| good[*lane]) {
         for (blind, unblind) in set.fresh.spares() {
             B::pool(key).store_spare(|pair| {
                 B::Stored::store(&mut pair.blind, blind, lane);
@@ -127,17 +122,16 @@ fn operate<B: Backend<SETS, N>, const SETS: usize, const N: usize>(
             });
         }
     }
-    for (operation, (mut pair, key)) in pairs.into_iter().zip(keys).enumerate() {
-        if !good[operation] {
+    for (lane, (mut pair, key)) in pairs.into_iter().zip(keys).enumerate() {
+        if !good[lane] {
             continue; // drops the pair
         }
-        let (set, lane) = call.place(operation);
         B::Stored::store(&mut pair.blind, set.blind, lane);
         B::Stored::store(&mut pair.unblind, set.unblind, lane);
         pair.left -= 1;
         B::pool(key).give(pair);
-        if operation < used {
-            B::Plain::write(requests[at[operation]].buffer, set.s, lane);
+        if lane < used {
+            B::Plain::write(requests[at[lane]].buffer, set.s, lane);
         }
     }
     Ok(good)
@@ -145,42 +139,34 @@ fn operate<B: Backend<SETS, N>, const SETS: usize, const N: usize>(
 
 /// Steps 2 to 6 without the comparison. Computes s, s^e and the squared pairs from inputs and
 /// pairs. A result that fails [`check`] must not be released.
-pub(crate) fn compute<L: Layout, const SETS: usize>(call: &mut Call<'_, L, SETS>) {
-    fault_points!("input", L::Plain::LANES, call.sets.each_mut().map(|set| &mut *set.c));
-    fault_points!("blind", L::Plain::LANES, call.sets.each_mut().map(|set| &mut *set.blind));
-    fault_points!("unblind", L::Plain::LANES, call.sets.each_mut().map(|set| &mut *set.unblind));
-    let kernel = call.kernel;
-    for set in &mut call.sets {
-        let c = L::operand(&set.own, set.c, set.y);
-        kernel.amm(set.x, c, set.blind, set.n, call.t);
-    }
-    fault_points!("blinded", L::Plain::LANES, call.sets.each_mut().map(|set| &mut *set.x));
+pub(crate) fn compute<L: Layout>(call: &mut Call<'_, L>) {
+    fault_points!("input", L::Plain::LANES, call.set.c);
+    fault_points!("blind", L::Plain::LANES, call.set.blind);
+    fault_points!("unblind", L::Plain::LANES, call.set.unblind);
+    let (kernel, set) = (call.kernel, &mut call.set);
+    let c = L::operand(&set.own, set.c, set.y);
+    kernel.amm(set.x, c, set.blind, set.n, call.t);
+    fault_points!("blinded", L::Plain::LANES, set.x);
     L::crt(call, Exponent::D);
-    for set in &mut call.sets {
-        kernel.amm(set.y, set.x, set.unblind, set.n, call.t);
-    }
-    fault_points!("unblinded", L::Plain::LANES, call.sets.each_mut().map(|set| &mut *set.y));
-    for set in &mut call.sets {
-        L::reduce(kernel, set);
-        // Square the pair for its next use.
-        kernel.ams(set.y, set.blind, set.n, call.t);
-        kernel.ams(set.u, set.unblind, set.n, call.t);
-        core::mem::swap(&mut set.blind, &mut set.y);
-        core::mem::swap(&mut set.unblind, &mut set.u);
-    }
-    fault_points!("s", L::Plain::LANES, call.sets.each_mut().map(|set| &mut *set.s));
+    let set = &mut call.set;
+    kernel.amm(set.y, set.x, set.unblind, set.n, call.t);
+    fault_points!("unblinded", L::Plain::LANES, set.y);
+    L::reduce(kernel, set);
+    // Square the pair for its next use.
+    kernel.ams(set.y, set.blind, set.n, call.t);
+    kernel.ams(set.u, set.unblind, set.n, call.t);
+    core::mem::swap(&mut set.blind, &mut set.y);
+    core::mem::swap(&mut set.unblind, &mut set.u);
+    fault_points!("s", L::Plain::LANES, set.s);
     L::raise(call, Base::Result);
-    fault_points!("s^e", L::Plain::LANES, call.sets.each_mut().map(|set| &mut *set.power));
+    fault_points!("s^e", L::Plain::LANES, call.set.power);
 }
 
 /// Returns, for each operation, whether s^e = c. Before this call, [`compute`] has set s^e, and c
 /// has been read again from the requests.
-fn check<L: Layout, const SETS: usize, const N: usize>(call: &Call<'_, L, SETS>) -> [bool; N] {
-    let equal = call.sets.each_ref().map(|set| equal(call.kernel, set.power, set.c));
-    core::array::from_fn(|operation| {
-        let (set, lane) = (operation / L::Plain::LANES, operation % L::Plain::LANES);
-        memcheck::declassified(equal[set].lane(lane)) == u64::MAX
-    })
+fn check<L: Layout, const N: usize>(call: &Call<'_, L>) -> [bool; N] {
+    let equal = equal(call.kernel, call.set.power, call.set.c);
+    core::array::from_fn(|lane| memcheck::declassified(equal.lane(lane)) == u64::MAX)
 }
 
 /// Returns all ones in each lane where x = y, else zero.
@@ -191,45 +177,42 @@ pub(crate) fn equal<W: Word>(kernel: impl Kernel, x: &[W], y: &[W]) -> W {
     )
 }
 
-/// Makes fresh pairs (r^e, r^-1), in Montgomery form, from random numbers r < n that `draw` writes
-/// into the input of each set. The first of them becomes the set's pair; the others are
+/// Makes fresh pairs (r^e, r^-1), in Montgomery form, from random numbers r < n that `draw` writes.
+/// The first of them becomes the call's pair; the others are
 /// [`spares`](crate::fresh::Fresh::spares).
 ///
 /// If an r has no inverse (a chance below 2^-120, for the smallest primes that are accepted) or the
 /// inversion goes wrong, the first operation fails its check: its pair depends on the whole
 /// inversion. A fault that hits one pair alone fails the first operation with that pair.
-pub(crate) fn make_pairs<L: Layout, const SETS: usize>(
-    call: &mut Call<'_, L, SETS>,
-    mut draw: impl FnMut(usize, &mut [L::Plain]) -> Result<(), Error>,
+pub(crate) fn make_pairs<L: Layout>(
+    call: &mut Call<'_, L>,
+    mut draw: impl FnMut(&mut [L::Plain]) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let kernel = call.kernel;
-    for i in 0..call.sets[0].fresh.count() {
-        for (number, set) in call.sets.iter_mut().enumerate() {
-            draw(number, set.c)?;
-        }
+    for i in 0..call.set.fresh.count() {
+        draw(call.set.c)?;
         L::raise(call, Base::Input);
-        for set in &mut call.sets {
-            let (blind, unit) = set.fresh.pair_mut(i);
-            for (z, plain) in [(blind, &*set.power), (unit, &*set.c)] {
-                let x = L::operand(&set.own, plain, set.y);
-                kernel.amm(z, x, set.n.rr(), set.n, call.t);
-            }
+        let set = &mut call.set;
+        let (blind, unit) = set.fresh.pair_mut(i);
+        for (z, plain) in [(blind, &*set.power), (unit, &*set.c)] {
+            let x = L::operand(&set.own, plain, set.y);
+            kernel.amm(z, x, set.n.rr(), set.n, call.t);
         }
     }
-    for set in &mut call.sets {
-        set.fresh.multiply(kernel, set.n, call.t);
-        kernel.amm(set.x, set.fresh.product(), set.n.plain_one(), set.n, call.t);
-    }
+    let set = &mut call.set;
+    set.fresh.multiply(kernel, set.n, call.t);
+    kernel.amm(set.x, set.fresh.product(), set.n.plain_one(), set.n, call.t);
     L::crt(call, Exponent::Inverse);
-    for set in &mut call.sets {
-        kernel.amm(set.fresh.product(), set.x, set.n.rr(), set.n, call.t);
-        set.fresh.invert(kernel, set.n, call.t);
-        set.fresh.first(set.blind, set.unblind);
-    }
+    let set = &mut call.set;
+    kernel.amm(set.fresh.product(), set.x, set.n.rr(), set.n, call.t);
+    set.fresh.invert(kernel, set.n, call.t);
+    set.fresh.first(set.blind, set.unblind);
     Ok(())
 }
 
-/// Draws a random number below the key's n into a lane.
+/// Draws a random number below the key's n into a lane. Not inlined: its arrays would lie on the
+/// stack during the whole operation.
+#[inline(never)]
 fn load_random<P: Plain>(words: &mut [P], lane: usize, key: &PrivateKey) -> Result<(), Error> {
     let n = &key.public.n;
     let (mut limbs, mut bytes) = ([0; LIMBS_MAX], [0; 8 * LIMBS_MAX]);

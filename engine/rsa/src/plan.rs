@@ -20,8 +20,6 @@ pub enum Operation {
 pub enum Form {
     /// A single operation.
     One,
-    /// Two operations in step, in lane blocks: private, by CRT, with keys of one size and exponent.
-    Two,
     /// Up to eight operations, each in its lane.
     Lanes,
 }
@@ -32,16 +30,14 @@ pub enum Form {
 /// ```
 /// use tollgate_rsa::Plan;
 ///
-/// let plan = Plan { two: Some(1.75), lanes: Some(2.75) };
-/// assert_eq!(plan.cut(3).to_string(), "2 + 1");
-/// assert_eq!(plan.cut(10).to_string(), "[8] + 2");
+/// let plan = Plan { lanes: Some(2.75) };
+/// assert_eq!(plan.cut(2).to_string(), "1 + 1");
+/// assert_eq!(plan.cut(10).to_string(), "[8] + 1 + 1");
 /// assert_eq!(plan.cut(20).to_string(), "[7] + [7] + [6]");
 /// assert_eq!(plan.cost(plan.cut(20)), 3.0 * 2.75);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Plan {
-    /// The cost of both operations of a call in step together: at least 1.
-    pub two: Option<f64>,
     /// The cost of a call on lanes.
     pub lanes: Option<f64>,
 }
@@ -52,15 +48,13 @@ pub struct Cut {
     /// The number of requests that run in lanes.
     in_lanes: usize,
     lanes: usize,
-    twos: usize,
     ones: usize,
 }
 
 impl Plan {
     /// Uses this form for every batch, even where it is slow. For measurements.
     pub fn always(form: Form) -> Self {
-        let free = |is: bool| is.then_some(0.0);
-        Self { two: free(form == Form::Two), lanes: free(form == Form::Lanes) }
+        Self { lanes: (form == Form::Lanes).then_some(0.0) }
     }
 
     /// Returns the cheapest calls for this many requests.
@@ -68,10 +62,10 @@ impl Plan {
     /// If lanes are best for eight requests, they are best for every eight. Lanes therefore run all
     /// requests, none, or as many as fill whole calls.
     pub fn cut(&self, requests: usize) -> Cut {
-        let (mut best, mut least) = (self.without_lanes(requests), f64::INFINITY);
+        let (mut best, mut least) = (Cut { ones: requests, ..Cut::default() }, f64::INFINITY);
         for lanes in [0, requests / LANES, requests.div_ceil(LANES)] {
             let in_lanes = requests.min(lanes * LANES);
-            let cut = Cut { in_lanes, lanes, ..self.without_lanes(requests - in_lanes) };
+            let cut = Cut { in_lanes, lanes, ones: requests - in_lanes };
             let cost = self.cost(cut);
             if cost < least {
                 (best, least) = (cut, cost);
@@ -80,38 +74,32 @@ impl Plan {
         best
     }
 
-    fn without_lanes(&self, requests: usize) -> Cut {
-        let twos = if self.two.is_some_and(|two| two < 2.0) { requests / 2 } else { 0 };
-        Cut { twos, ones: requests - 2 * twos, ..Cut::default() }
-    }
-
     /// Returns the cost of a cut, as a multiple of the cost of a single operation; NaN if a form of
     /// the cut has no cost.
     #[allow(clippy::cast_precision_loss, reason = "batches have far fewer than 2^52 requests")]
     pub fn cost(&self, cut: Cut) -> f64 {
-        let of = |calls: usize, cost: Option<f64>| match calls {
+        let lanes = match cut.lanes {
             0 => 0.0,
-            _ => calls as f64 * cost.unwrap_or(f64::NAN),
+            calls => calls as f64 * self.lanes.unwrap_or(f64::NAN),
         };
-        of(cut.ones, Some(1.0)) + of(cut.twos, self.two) + of(cut.lanes, self.lanes)
+        cut.ones as f64 + lanes
     }
 }
 
 impl Cut {
     /// Returns each call with its number of requests. Calls on lanes come first and are evenly
-    /// filled; then pairs; then single operations.
+    /// filled; then single operations.
     pub fn calls(self) -> impl Iterator<Item = (Form, usize)> {
         let lanes = (0..self.lanes).map(move |i| {
             let more = usize::from(i < self.in_lanes % self.lanes);
             (Form::Lanes, self.in_lanes / self.lanes + more)
         });
-        let twos = core::iter::repeat_n((Form::Two, 2), self.twos);
-        lanes.chain(twos).chain(core::iter::repeat_n((Form::One, 1), self.ones))
+        lanes.chain(core::iter::repeat_n((Form::One, 1), self.ones))
     }
 }
 
 impl core::fmt::Display for Cut {
-    /// Prints a sum of calls, with lanes in brackets: `[7] + [7] + [6]`, `[8] + 2 + 1`. Three or
+    /// Prints a sum of calls, with lanes in brackets: `[7] + [7] + [6]`, `[8] + 1 + 1`. Three or
     /// more equal calls are printed as a product: `5 x 1`.
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let mut calls = self.calls().peekable();
@@ -127,7 +115,7 @@ impl core::fmt::Display for Cut {
                 times.map_or(Ok(()), |times| write!(f, "{times} x "))?;
                 match call {
                     (Form::Lanes, used) => write!(f, "[{used}]")?,
-                    (Form::One | Form::Two, size) => write!(f, "{size}")?,
+                    (Form::One, size) => write!(f, "{size}")?,
                 }
                 gap = " + ";
             }
@@ -144,12 +132,9 @@ mod tests {
     fn brute_force(plan: Plan, n: usize) -> f64 {
         let mut least = vec![0.0];
         for n in 1..=n {
-            let forms = [(1, Some(1.0)), (2, plan.two), (LANES, plan.lanes)];
-            let costs = forms.into_iter().filter_map(|(size, cost)| match (size, cost) {
-                (2, _) if n < 2 => None, // a pair needs a second request
-                (size, Some(cost)) => Some(cost + least[n - n.min(size)]),
-                _ => None,
-            });
+            let forms = [(1, Some(1.0)), (LANES, plan.lanes)];
+            let costs =
+                forms.into_iter().filter_map(|(size, cost)| Some(cost? + least[n - n.min(size)]));
             least.push(costs.fold(f64::INFINITY, f64::min));
         }
         least[n]
@@ -159,9 +144,7 @@ mod tests {
     fn no_other_mix_is_cheaper() {
         let mut rng = fastrand::Rng::with_seed(12);
         for round in 0..3000 {
-            let two = (round % 3 != 0).then(|| 1.0 + 1.2 * rng.f64());
-            let lanes = (round % 5 != 0).then(|| 10.0 * rng.f64());
-            let plan = Plan { two, lanes };
+            let plan = Plan { lanes: (round % 5 != 0).then(|| 10.0 * rng.f64()) };
             for n in 0..=40 {
                 let (cost, least) = (plan.cost(plan.cut(n)), brute_force(plan, n));
                 assert!((cost - least).abs() < 1e-9, "{plan:?}, {n}: {cost}, {least}");
@@ -173,13 +156,12 @@ mod tests {
     fn calls_take_each_request_once_and_lanes_evenly() {
         let mut rng = fastrand::Rng::with_seed(13);
         for _ in 0..3000 {
-            let plan = Plan { two: Some(2.4 * rng.f64()), lanes: Some(10.0 * rng.f64()) };
+            let plan = Plan { lanes: Some(10.0 * rng.f64()) };
             let n = rng.usize(..200);
             let calls: Vec<_> = plan.cut(n).calls().collect();
             assert_eq!(calls.iter().map(|(_, count)| count).sum::<usize>(), n);
             let counts = |form| calls.iter().filter(move |call| call.0 == form).map(|call| call.1);
             assert!(counts(Form::One).all(|count| count == 1));
-            assert!(counts(Form::Two).all(|count| count == 2));
             let (least, most) = (counts(Form::Lanes).min(), counts(Form::Lanes).max());
             assert!(least.is_none_or(|least| least >= 1 && most <= Some((least + 1).min(LANES))));
         }
@@ -189,14 +171,13 @@ mod tests {
     fn a_form_can_be_forced_and_a_form_without_a_cost_is_never_used() {
         let forms = |plan: Plan, n| plan.cut(n).calls().map(|call| call.0).collect::<Vec<_>>();
         assert_eq!(forms(Plan::always(Form::Lanes), 9), [Form::Lanes; 2]);
-        assert_eq!(forms(Plan::always(Form::Two), 3), [Form::Two, Form::One]);
         assert_eq!(forms(Plan::always(Form::One), 9), [Form::One; 9]);
-        assert_eq!(forms(Plan { two: Some(f64::NAN), lanes: Some(f64::NAN) }, 9), [Form::One; 9]);
+        assert_eq!(forms(Plan { lanes: Some(f64::NAN) }, 9), [Form::One; 9]);
     }
 
     #[test]
     fn a_cut_is_spelled_as_a_sum() {
-        let plan = |lanes| Plan { two: None, lanes: Some(lanes) };
+        let plan = |lanes| Plan { lanes: Some(lanes) };
         assert_eq!(plan(5.5).cut(0).to_string(), "");
         assert_eq!(plan(5.5).cut(5).to_string(), "5 x 1");
         assert_eq!(plan(5.5).cut(6).to_string(), "[6]");

@@ -12,7 +12,7 @@ use crate::plan::{Form, Operation, Plan};
 /// ```
 /// use tollgate_rsa::{Operation, Plan, Plans, Workspace};
 ///
-/// # let measured = Plan { two: Some(1.9), lanes: Some(5.2) };
+/// # let measured = Plan { lanes: Some(5.2) };
 /// let workspace = Workspace::new()?;
 /// let plans = workspace.plans().clone().with(Operation::Private, 2048, measured);
 /// let workspace = workspace.with_plans(plans);
@@ -35,8 +35,8 @@ struct Row {
 }
 
 /// Returns a row of costs, known to three digits.
-const fn row(operation: Operation, bits: usize, two: Option<f64>, lanes: f64) -> Row {
-    Row { operation, bits, plan: Plan { two, lanes: Some(lanes) } }
+const fn row(operation: Operation, bits: usize, lanes: f64) -> Row {
+    Row { operation, bits, plan: Plan { lanes: Some(lanes) } }
 }
 
 use Operation::{Private, Public};
@@ -48,53 +48,53 @@ const GRANITE_RAPIDS: &str = "Intel Granite Rapids";
 
 /// IFMA: lanes compared with lane blocks, on a Zen 5 core, from `records/plan.jsonl`.
 const IFMA_AGAINST_BLOCKS: [Row; 8] = [
-    row(Private, 1024, Some(1.21), 2.64),
-    row(Private, 2048, Some(1.92), 5.15),
-    row(Private, 3072, None, 5.12),
-    row(Private, 4096, None, 5.65),
-    row(Public, 1024, None, 3.24),
-    row(Public, 2048, None, 4.85),
-    row(Public, 3072, None, 5.61),
-    row(Public, 4096, None, 5.98),
+    row(Private, 1024, 2.64),
+    row(Private, 2048, 5.15),
+    row(Private, 3072, 5.12),
+    row(Private, 4096, 5.65),
+    row(Public, 1024, 3.24),
+    row(Public, 2048, 4.85),
+    row(Public, 3072, 5.61),
+    row(Public, 4096, 5.98),
 ];
 
 /// The same on a Granite Rapids core, from `records/plan-intel.jsonl`. For Intel's processors.
 #[allow(clippy::approx_constant, reason = "3.14 is a measured cost")]
 const IFMA_AGAINST_BLOCKS_INTEL: [Row; 8] = [
-    row(Private, 1024, Some(1.42), 3.14),
-    row(Private, 2048, Some(1.92), 4.87),
-    row(Private, 3072, None, 4.50),
-    row(Private, 4096, None, 5.40),
-    row(Public, 1024, None, 2.83),
-    row(Public, 2048, None, 4.42),
-    row(Public, 3072, None, 5.12),
-    row(Public, 4096, None, 5.54),
+    row(Private, 1024, 3.14),
+    row(Private, 2048, 4.87),
+    row(Private, 3072, 4.50),
+    row(Private, 4096, 5.40),
+    row(Public, 1024, 2.83),
+    row(Public, 2048, 4.42),
+    row(Public, 3072, 5.12),
+    row(Public, 4096, 5.54),
 ];
 
 /// IFMA lanes compared with limbs (MULX), on a Zen 5 core (docs/tried-kernels.md). Used for keys
 /// above 4096 bits, and for all keys if lane blocks are vetoed.
-const IFMA_AGAINST_LIMBS: [Row; 2] = [row(Private, 8192, None, 1.3), row(Public, 8192, None, 1.3)];
+const IFMA_AGAINST_LIMBS: [Row; 2] = [row(Private, 8192, 1.3), row(Public, 8192, 1.3)];
 
 /// AVX2 lanes compared with limbs (MULX), on a Zen 5 core with IFMA vetoed (docs/tried-kernels.md).
 const AVX2_AGAINST_LIMBS: [Row; 3] =
-    [row(Private, 1024, None, 6.3), row(Private, 8192, None, 5.1), row(Public, 8192, None, 5.1)];
+    [row(Private, 1024, 6.3), row(Private, 8192, 5.1), row(Public, 8192, 5.1)];
 
 /// AVX-IFMA lanes compared with limbs (MULX), on a Zen 4 core in the encoding of AVX-512, with IFMA
 /// vetoed (docs/tried-kernels.md).
 const AVXIFMA_AGAINST_LIMBS: [Row; 4] = [
-    row(Private, 1024, None, 2.65),
-    row(Private, 8192, None, 2.2),
-    row(Public, 1024, None, 2.3),
-    row(Public, 8192, None, 2.2),
+    row(Private, 1024, 2.65),
+    row(Private, 8192, 2.2),
+    row(Public, 1024, 2.3),
+    row(Public, 8192, 2.2),
 ];
 
 /// AVX-512F lanes compared with limbs (MULX), on a Granite Rapids core with IFMA vetoed
 /// (docs/tried-kernels.md).
 const AVX512_AGAINST_LIMBS: [Row; 4] = [
-    row(Private, 1024, None, 5.4),
-    row(Private, 8192, None, 4.2),
-    row(Public, 1024, None, 4.2),
-    row(Public, 8192, None, 3.97),
+    row(Private, 1024, 5.4),
+    row(Private, 8192, 4.2),
+    row(Public, 1024, 4.2),
+    row(Public, 8192, 3.97),
 ];
 
 impl Plans {
@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     fn a_size_takes_the_plan_of_the_next_one_above() {
-        let of = |lanes| Plan { two: None, lanes: Some(lanes) };
+        let of = |lanes| Plan { lanes: Some(lanes) };
         let plans = Plans::default().with(Private, 2048, of(2.0)).with(Private, 1024, of(1.0));
         let plans = plans.with(Public, 512, of(0.5)).with(Private, 2048, of(2.5));
         for (bits, lanes) in [(512, 1.0), (1024, 1.0), (1025, 2.5), (2048, 2.5), (8192, 2.5)] {

@@ -2,7 +2,7 @@
 
 #[cfg(test)]
 use tollgate_mont::Word as _;
-use tollgate_mont::{BlockKernel, Kernel, LimbKernel, Modulus, Row};
+use tollgate_mont::{BlockKernel, Kernel, LimbKernel};
 use zeroize::Zeroize;
 
 /// A kernel and its scratch memory, which grows to the largest key so far. The memory is wiped
@@ -56,26 +56,22 @@ impl<K: Kernel> Drop for Runner<K> {
 pub(crate) struct BlockRunner {
     pub(crate) rows: Runner<BlockKernel>,
     pub(crate) limbs: Runner<LimbKernel>,
-    /// The primes of two keys, side by side.
-    pub(crate) four: Box<Modulus<Row>>,
 }
 
 impl BlockRunner {
     pub(crate) fn new(kernel: BlockKernel) -> Self {
         let limbs = Runner::new(LimbKernel::Blocks(kernel));
-        Self { rows: Runner::new(kernel), limbs, four: Box::new(Modulus::unloaded()) }
+        Self { rows: Runner::new(kernel), limbs }
     }
 
     pub(crate) fn wipe(&mut self) {
         self.rows.wipe();
         self.limbs.wipe();
-        self.four.wipe();
     }
 
     /// Returns whether the last operation left no data; for tests.
     #[cfg(test)]
     pub(crate) fn is_wiped(&self) -> bool {
-        let mut four = self.four.m().iter().chain(self.four.rr());
-        self.rows.is_wiped() && self.limbs.is_wiped() && four.all(|row| *row == Row::default())
+        self.rows.is_wiped() && self.limbs.is_wiped()
     }
 }

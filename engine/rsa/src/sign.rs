@@ -64,23 +64,6 @@ impl PrivateKey {
         pkcs1v15::encode(em, hash, digest)
     }
 
-    /// Like [`sign_pkcs1v15_with`](Self::sign_pkcs1v15_with), over a T that the caller has built instead of a
-    /// `DigestInfo`: see [`pkcs1v15::encode_raw`].
-    ///
-    /// # Errors
-    ///
-    /// As [`sign_pkcs1v15_with`](Self::sign_pkcs1v15_with).
-    pub fn sign_pkcs1v15_raw(
-        &self,
-        workspace: &mut Workspace,
-        t: &[u8],
-        signature: &mut [u8],
-    ) -> Result<(), Error> {
-        self.public.check_length(signature)?;
-        pkcs1v15::encode_raw(signature, t)?;
-        self.private(workspace, signature)
-    }
-
     /// Like [`sign_pss`](Self::sign_pss), with this workspace, on the digest of a message, into
     /// `signature` of [`size`](Self::size) bytes.
     ///
@@ -154,23 +137,6 @@ impl PublicKey {
         let mut em = [0; MODULUS_BYTES_MAX];
         let em = self.recover(workspace, signature, &mut em)?;
         Rejected::unless_valid(pkcs1v15::matches(em, hash, digest))
-    }
-
-    /// Like [`verify_pkcs1v15_with`](Self::verify_pkcs1v15_with), over a T that the caller has built instead
-    /// of a `DigestInfo`: see [`pkcs1v15::encode_raw`].
-    ///
-    /// # Errors
-    ///
-    /// [`Rejected::SignatureInvalid`] for any invalid signature.
-    pub fn verify_pkcs1v15_raw(
-        &self,
-        workspace: &mut Workspace,
-        t: &[u8],
-        signature: &[u8],
-    ) -> Result<(), Error> {
-        let mut em = [0; MODULUS_BYTES_MAX];
-        let em = self.recover(workspace, signature, &mut em)?;
-        Rejected::unless_valid(pkcs1v15::matches_raw(em, t))
     }
 
     /// Like [`verify_pss`](Self::verify_pss), with this workspace, for the digest of a message.

@@ -111,7 +111,7 @@ mod tests {
         for kernel in LimbKernel::all() {
             for in_batch in [false, true] {
                 let plans = Plans::always(Form::Lanes);
-                let plans = plans.with(Operation::Private, 1024, Plan::always(Form::Two));
+                let plans = plans.with(Operation::Private, 1024, Plan::always(Form::One));
                 let mut workspace = Workspace::with_kernels(kernel, LaneKernel::Portable);
                 workspace = workspace.with_plans(plans);
                 let mut buffer = vec![1; key.size()];

@@ -3,22 +3,15 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use core::convert::Infallible;
 use core::error::Error as _;
 
 use rsa::RsaPrivateKey;
 use rsa::pkcs8::{DecodePrivateKey, DecodePublicKey, EncodePrivateKey, EncodePublicKey};
 use sha1::Sha1;
 use sha2::{Sha256, Sha384};
-use tollgate_rsa::signature::hazmat::{PrehashSigner, PrehashVerifier, RandomizedPrehashSigner};
-use tollgate_rsa::signature::rand_core::{TryCryptoRng, TryRng};
-use tollgate_rsa::signature::{
-    DigestSigner, DigestVerifier, Keypair, MultipartSigner, RandomizedDigestSigner,
-    RandomizedMultipartSigner, RandomizedSigner, SignatureEncoding, Signer, Verifier,
-};
-use tollgate_rsa::{
-    Hash, HashFunction, Oaep, PrivateKey, Pss, Salt, Unavailable, Workspace, pkcs1v15, pss,
-};
+use tollgate_rsa::signature::hazmat::{PrehashSigner, PrehashVerifier};
+use tollgate_rsa::signature::{Keypair, SignatureEncoding, Signer, Verifier};
+use tollgate_rsa::{HashFunction, Oaep, PrivateKey, Workspace, pkcs1v15, pss};
 
 const PEM: &str = include_str!("../../../vectors/keys/rsa-1024.pem");
 const MESSAGE: &[u8] = b"signed by one, verified by the other";
@@ -27,56 +20,14 @@ fn keys() -> (PrivateKey, RsaPrivateKey) {
     (PrivateKey::from_pem(PEM).unwrap(), RsaPrivateKey::from_pkcs8_pem(PEM).unwrap())
 }
 
-/// A random number generator that counts up from a start, to give two signers the same bytes, or
-/// that always fails.
-struct Counter<E>(u8, Result<(), E>);
-
-fn counter(start: u8) -> Counter<Infallible> {
-    Counter(start, Ok(()))
-}
-
-impl<E: core::error::Error + Copy> TryRng for Counter<E> {
-    type Error = E;
-
-    fn try_next_u32(&mut self) -> Result<u32, E> {
-        rsa::rand_core::utils::next_word_via_fill(self)
-    }
-
-    fn try_next_u64(&mut self) -> Result<u64, E> {
-        rsa::rand_core::utils::next_word_via_fill(self)
-    }
-
-    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), E> {
-        for byte in bytes {
-            self.0 = self.0.wrapping_add(1);
-            *byte = self.0;
-        }
-        self.1
-    }
-}
-
-impl<E: core::error::Error + Copy> TryCryptoRng for Counter<E> {}
-
 /// Signs through each of the traits.
 fn signatures<K, S, D>(key: &K) -> Vec<S>
 where
     D: HashFunction,
-    K: Signer<S> + MultipartSigner<S> + PrehashSigner<S>,
-    K: RandomizedSigner<S> + RandomizedMultipartSigner<S> + RandomizedDigestSigner<D, S>,
+    K: Signer<S> + PrehashSigner<S>,
 {
-    let (head, tail) = MESSAGE.split_at(7);
     let digest = D::HASH.digest(MESSAGE);
-    vec![
-        key.sign(MESSAGE),
-        key.multipart_sign(&[head, b"", tail]),
-        key.sign_prehash(digest.as_ref()).unwrap(),
-        key.sign_with_rng(&mut counter(0), MESSAGE),
-        key.multipart_sign_with_rng(&mut counter(0), &[head, tail]),
-        key.sign_digest_with_rng(&mut counter(0), |state: &mut D| {
-            state.update(head);
-            state.update(tail);
-        }),
-    ]
+    vec![key.sign(MESSAGE), key.sign_prehash(digest.as_ref()).unwrap()]
 }
 
 /// Verifies through each of the traits, with re-read signature bytes.
@@ -84,17 +35,12 @@ fn verify<K, S, D>(key: &K, signature: &[u8])
 where
     D: HashFunction,
     S: SignatureEncoding,
-    K: Verifier<S> + PrehashVerifier<S> + DigestVerifier<D, S>,
+    K: Verifier<S> + PrehashVerifier<S>,
 {
     let read = |bytes: &[u8]| S::try_from(bytes).unwrap_or_else(|_| panic!("a signature's bytes"));
     let good = read(signature);
     key.verify(MESSAGE, &good).unwrap();
     key.verify_prehash(D::HASH.digest(MESSAGE).as_ref(), &good).unwrap();
-    let digest = |state: &mut D| {
-        state.update(MESSAGE);
-        Ok(())
-    };
-    key.verify_digest(digest, &good).unwrap();
     let mut bytes = signature.to_vec();
     bytes[17] ^= 4;
     key.verify(MESSAGE, &read(&bytes)).unwrap_err();
@@ -128,36 +74,15 @@ fn pkcs1v15_signatures_are_the_same() {
     let (ours, theirs) = both_ways!(pkcs1v15, Sha256);
     for (ours, theirs) in ours.iter().zip(&theirs) {
         assert_eq!(ours.to_bytes(), theirs.to_bytes());
-        assert_eq!(format!("{ours} {ours:x}"), format!("{theirs} {theirs:x}"));
     }
     both_ways!(pkcs1v15, Sha384);
-
-    let (ours, theirs) = keys();
-    let ours = pkcs1v15::SigningKey::<Sha256>::new(ours);
-    let theirs = rsa::pkcs1v15::SigningKey::<Sha256>::new(theirs);
-    let digest = |state: &mut Sha256| sha2::digest::Update::update(state, MESSAGE);
-    let expected = theirs.sign_digest(digest).to_vec();
-    assert_eq!(ours.sign_digest(digest).to_vec(), expected);
-    let prehash = Hash::Sha256.digest(MESSAGE);
-    let randomized = ours.sign_prehash_with_rng(&mut counter(0), prehash.as_ref()).unwrap();
-    assert_eq!(randomized.to_vec(), expected);
 }
 
 #[test]
 fn pss_signatures_work_in_both_directions() {
     let (ours, _) = both_ways!(pss, Sha256);
     assert_ne!(ours[0], ours[1], "each has another salt");
-    assert_eq!(
-        ours[3], ours[4],
-        "the salt comes from the caller's rng, and nothing else is random"
-    );
-    assert_eq!(ours[3], ours[5]);
     both_ways!(pss, Sha384);
-
-    let ours = pss::SigningKey::<Sha256>::new(keys().0);
-    let signature =
-        ours.sign_digest(|state: &mut Sha256| sha2::digest::Update::update(state, MESSAGE));
-    verify::<_, pss::Signature, Sha256>(&ours.verifying_key(), signature.as_ref());
 }
 
 /// Keys of `rsa` still sign with SHA-1.
@@ -174,7 +99,6 @@ macro_rules! verified_only {
             );
         }
         ours.try_sign(MESSAGE).unwrap_err();
-        ours.try_sign_with_rng(&mut counter(0), MESSAGE).unwrap_err();
     }};
 }
 
@@ -190,8 +114,8 @@ fn salts_have_the_requested_length() {
         let (key, theirs) = keys();
         let key = pss::SigningKey::<Sha256>::new_with_salt_len(key, salt_len);
         assert_eq!((key.salt_len(), key.verifying_key().salt_len()), (salt_len, Some(salt_len)));
-        let signatures = [key.sign(MESSAGE), key.sign_with_rng(&mut counter(7), MESSAGE)];
-        for signature in signatures {
+        {
+            let signature = key.sign(MESSAGE);
             key.verifying_key().verify(MESSAGE, &signature).unwrap();
             let public = key.as_ref().public();
             let verify = |key: pss::VerifyingKey<Sha256>| key.verify(MESSAGE, &signature);
@@ -205,35 +129,13 @@ fn salts_have_the_requested_length() {
     }
     // the modulus has 128 bytes; a digest of 32 bytes, 2 bytes and a salt of 95 bytes do not fit
     let key = pss::SigningKey::<Sha256>::new_with_salt_len(keys().0, 95);
-    for error in [key.try_sign(MESSAGE), key.try_sign_with_rng(&mut counter(7), MESSAGE)] {
-        let error = error.unwrap_err();
-        assert!(error.source().unwrap().to_string().contains("a shorter salt"), "{error:?}");
-    }
-}
-
-#[test]
-fn the_salt_comes_from_the_rng() {
-    let key = PrivateKey::from_pem(PEM).unwrap();
-    let (public, mut workspace) = (key.public().clone(), Workspace::new().unwrap());
-    let key = pss::SigningKey::<Sha256>::new_with_salt_len(key, 5);
-    let signature = key.sign_with_rng(&mut counter(7), MESSAGE);
-    let mut em = signature.to_vec();
-    public.public(&mut workspace, &mut em).unwrap();
-    let (hash, digest) = (Sha256::HASH, Sha256::HASH.digest(MESSAGE));
-    let mut expected = vec![0; 128];
-    pss::encode(&mut expected, 1024, Pss::new(hash), &[8, 9, 10, 11, 12], digest.as_ref()).unwrap();
-    assert_eq!(em, expected);
-    pss::verify(&em, 1024, Pss::new(hash).with_salt(Salt::Exactly(5)), digest.as_ref()).unwrap();
+    let error = key.try_sign(MESSAGE).unwrap_err();
+    assert!(error.source().unwrap().to_string().contains("a shorter salt"), "{error:?}");
 }
 
 #[test]
 fn errors_say_why() {
     let key = pss::SigningKey::<Sha256>::new(keys().0);
-    let error =
-        key.sign_prehash_with_rng(&mut Counter(0, Err(core::fmt::Error)), &[0; 32]).unwrap_err();
-    let source = error.source().unwrap().downcast_ref::<tollgate_rsa::Error>();
-    assert_eq!(source, Some(&Unavailable::CallerRandom.into()));
-
     let error = key.sign_prehash(&[0; 31]).unwrap_err();
     assert!(error.source().unwrap().to_string().contains("31 bytes"), "{error:?}");
     let text = format!("{key:?}");
@@ -253,7 +155,7 @@ macro_rules! read_and_written {
         assert_eq!(public, theirs.verifying_key().to_public_key_der().unwrap());
         let read =
             tollgate_rsa::$padding::VerifyingKey::<Sha256>::from_public_key_der(public.as_bytes());
-        read.unwrap().verify(MESSAGE, &ours.sign_with_rng(&mut counter(0), MESSAGE)).unwrap();
+        read.unwrap().verify(MESSAGE, &ours.sign(MESSAGE)).unwrap();
         let of_a_curve = include_str!("../../../vectors/keys/ec-p256.pem");
         assert!(tollgate_rsa::$padding::SigningKey::<Sha256>::from_pkcs8_pem(of_a_curve).is_err());
     }};
@@ -269,7 +171,8 @@ fn signing_keys_are_read_and_written() {
 #[test]
 fn ciphertexts_work_in_both_directions() {
     let (ours, theirs) = keys();
-    let (mut workspace, mut rng) = (Workspace::new().unwrap(), counter(0));
+    let mut workspace = Workspace::new().unwrap();
+    let mut rng = rsa::rand_core::UnwrapErr(getrandom::SysRng);
     let hash = Sha256::HASH;
     let (mut c, mut buffer) = (vec![0; ours.size()], vec![0; ours.size()]);
     ours.public()

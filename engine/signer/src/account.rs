@@ -19,13 +19,7 @@ pub(crate) struct Account {
     paid_until: AtomicU64,
     /// The number of its open connections.
     open: AtomicUsize,
-    /// The number of its operations that upstream signers or tokens have.
-    relayed: AtomicUsize,
 }
-
-/// The maximum number of operations that upstream signers or a token may have for all clients. Further ones wait in
-/// their connections.
-pub(crate) const RELAYED_MAX: usize = 4096;
 
 /// A connection counts for its client until this is dropped.
 pub(crate) struct Place(Arc<Account>);
@@ -33,22 +27,6 @@ pub(crate) struct Place(Arc<Account>);
 impl Drop for Place {
     fn drop(&mut self) {
         self.0.open.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-/// An operation that an upstream signer or a token has counts for its client until this is dropped.
-pub(crate) struct Relayed(Arc<Account>);
-
-impl Relayed {
-    /// Returns a number of the client, which no other client has now.
-    pub(crate) fn client(&self) -> usize {
-        Arc::as_ptr(&self.0).addr()
-    }
-}
-
-impl Drop for Relayed {
-    fn drop(&mut self) {
-        self.0.relayed.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -69,17 +47,6 @@ impl Account {
         // Dropping the place takes it back.
         let others = self.open.fetch_add(1, Ordering::Relaxed);
         Some(Place(Arc::clone(self))).filter(|_| others < max)
-    }
-
-    /// Counts an operation that an upstream signer or a token gets.
-    pub(crate) fn relay(self: &Arc<Self>) -> Relayed {
-        self.relayed.fetch_add(1, Ordering::Relaxed);
-        Relayed(Arc::clone(self))
-    }
-
-    /// Returns the number of operations that upstream signers or tokens have.
-    pub(crate) fn relayed(&self) -> usize {
-        self.relayed.load(Ordering::Relaxed)
     }
 
     /// Counts an operation at this time since the signer's start, unless it is above the rate in

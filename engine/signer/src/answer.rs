@@ -21,7 +21,7 @@ pub(crate) fn submit(
         Operation::SignPkcs1v15(hash) => Work::SignPkcs1v15 { hash },
         Operation::SignPss(hash) => Work::SignPss(Pss::new(hash)),
         Operation::SignEcdsa(hash) => {
-            let Some(Secret::P256(secret)) = key.secret() else { return Err(ErrorCode::Crypto) };
+            let Secret::P256(secret) = &key.secret else { return Err(ErrorCode::Crypto) };
             if input.len() != hash.len() {
                 return Err(ErrorCode::Crypto);
             }
@@ -36,7 +36,7 @@ pub(crate) fn submit(
         }
         Operation::Ping => return Err(ErrorCode::Internal),
     };
-    let Some(Secret::Rsa(secret)) = key.secret() else { return Err(ErrorCode::Crypto) };
+    let Secret::Rsa(secret) = &key.secret else { return Err(ErrorCode::Crypto) };
     caller.submit(|job| job.load(secret, work, input)).map_err(code)
 }
 
@@ -48,14 +48,14 @@ pub(crate) fn finish(
 ) -> Result<Zeroizing<Vec<u8>>, ErrorCode> {
     let answer = ended.map_err(code)?;
     let result = answer.output();
-    match (operation, key.secret()) {
+    match (operation, &key.secret) {
         (Operation::SignEcdsa(_), _) => {
             let signature = <&[u8; SIGNATURE_BYTES]>::try_from(result);
             let signature = signature.map_err(|_| ErrorCode::Internal)?;
             Ok(Zeroizing::new(ecdsa_der::encode(signature)))
         }
         // In a new padding, which is always valid: the client removes it.
-        (Operation::Decrypt, Some(Secret::Rsa(key))) => {
+        (Operation::Decrypt, Secret::Rsa(key)) => {
             let (_, _, ciphertext) = answer.asked().ok_or(ErrorCode::Internal)?;
             let mut em = Zeroizing::new(result.to_vec());
             let rejection = key.rejection_key(ciphertext);

@@ -41,9 +41,6 @@ struct Line<'a> {
     operation: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     ski: Option<String>,
-    /// The upstream signer that decided, or "fallback".
-    #[serde(skip_serializing_if = "Option::is_none")]
-    signer: Option<&'a str>,
     outcome: &'a str,
 }
 
@@ -61,17 +58,15 @@ impl Lines {
             client,
             operation: None,
             ski: None,
-            signer: None,
             outcome,
         });
     }
 
-    /// Adds a line about an operation, with the upstream signer if one decided.
+    /// Adds a line about an operation.
     pub(crate) fn operation(
         &mut self,
         (peer, client): (&str, &str),
         (operation, ski): (Operation, Option<Ski>),
-        signer: Option<&str>,
         outcome: &str,
     ) {
         self.push(&Line {
@@ -81,7 +76,6 @@ impl Lines {
             client: Some(client),
             operation: Some(operation.name()),
             ski: ski.map(|ski| ski.to_string()),
-            signer,
             outcome,
         });
     }

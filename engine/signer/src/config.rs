@@ -1,32 +1,32 @@
-//! The configuration of a signer.
+//! The configuration of a signer: the tables and keys of its file, which the documentation of
+//! `tollgate signer` describes.
 
 use core::net::SocketAddr;
 use core::time::Duration;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::thread;
 
-use tollgate_server::Listen;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 
 use crate::error::Error;
-use crate::token::KeyUri;
 
 /// The configuration of a signer.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Config {
     /// The path of the Unix socket.
     pub unix: Option<PathBuf>,
     /// The permissions of the socket's file, such as 0o660.
+    #[serde(deserialize_with = "octal")]
     pub unix_mode: u32,
     /// The listener with TLS.
     pub tls: Option<TlsSettings>,
-    /// Other signers, which have the keys of stubs.
-    pub relay: Option<RelaySettings>,
-    /// The module of tokens, which have the keys with a URI.
-    pub tokens: Option<TokenSettings>,
     /// The file that each operation is written to before its result leaves.
     pub audit_log: Option<PathBuf>,
     /// Address of a listener with plain HTTP that answers `/metrics`.
-    pub metrics: Option<Listen>,
+    pub metrics: Option<SocketAddr>,
     /// The number of worker threads, 1 to 256.
     pub workers: usize,
     /// The unit that the queue prefers.
@@ -34,15 +34,36 @@ pub struct Config {
     /// The program should hide its memory and confine itself to the system calls of a signer.
     pub seccomp: bool,
     /// The keys.
+    #[serde(rename = "key")]
     pub keys: Vec<KeySettings>,
     /// The clients.
+    #[serde(rename = "client")]
     pub clients: Vec<ClientSettings>,
     /// Bounds and time limits.
     pub limits: Limits,
 }
 
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            unix: None,
+            unix_mode: 0o660,
+            tls: None,
+            audit_log: None,
+            metrics: None,
+            workers: thread::available_parallelism().map_or(1, usize::from),
+            unit: UnitKind::Lanes,
+            seccomp: true,
+            keys: Vec::new(),
+            clients: Vec::new(),
+            limits: Limits::default(),
+        }
+    }
+}
+
 /// A kind of unit that the queue may prefer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum UnitKind {
     /// The first GPU, for large batches of RSA operations. The lanes do everything else, and repeat the
     /// operations of a GPU that fails.
@@ -51,13 +72,9 @@ pub enum UnitKind {
     Lanes,
 }
 
-impl UnitKind {
-    /// The kinds with their names in settings.
-    pub const ALL: [(Self, &'static str); 2] = [(Self::Gpu, "gpu"), (Self::Lanes, "lanes")];
-}
-
 /// A listener with TLS 1.3, whose clients have certificates.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct TlsSettings {
     /// The address; port 0 chooses a free port.
     pub address: SocketAddr,
@@ -69,78 +86,22 @@ pub struct TlsSettings {
     pub client_roots: PathBuf,
 }
 
-/// The upstream signers, which have the keys of stubs.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RelaySettings {
-    /// The chain of this signer's certificate in PEM, which proves it to them.
-    pub chain: PathBuf,
-    /// The private key of the certificate in PEM.
-    pub key: PathBuf,
-    /// Trust anchors of the upstream signers in PEM.
-    pub roots: PathBuf,
-    /// The longest time for an operation, all signers together.
-    pub limit: Duration,
-    /// The time after which another signer is asked too; `None` for the 95th percentile of the last
-    /// answers.
-    pub hedge_after: Option<Duration>,
-    /// The maximum share of operations for which another signer is asked too, in percent.
-    pub hedge_percent_max: u32,
-    /// The signers. Each operation goes to the first one that is there.
-    pub upstreams: Vec<UpstreamSettings>,
-}
-
-/// An upstream signer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UpstreamSettings {
-    /// The name in logs and metrics.
-    pub name: String,
-    /// Its address.
-    pub address: SocketAddr,
-    /// A DNS name or URI in the `subjectAltName` of its certificate; its common name if it has no
-    /// `subjectAltName`.
-    pub certificate: String,
-}
-
 /// A key.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct KeySettings {
     /// The name in the settings of clients and in logs.
     pub name: String,
-    /// The place of its private half.
-    pub source: KeySource,
+    /// The private key in PEM: RSA, or on P-256.
+    pub file: PathBuf,
     /// Clients may be allowed the raw operation.
+    #[serde(default)]
     pub raw: bool,
 }
 
-/// The place of a private key.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum KeySource {
-    /// A file.
-    File {
-        /// The private key in PEM: RSA, or on P-256. Or its stub, if upstream signers have the key.
-        file: PathBuf,
-        /// The private key of the stub, for operations that no upstream signer does.
-        fallback: Option<PathBuf>,
-    },
-    /// A token.
-    Token(KeyUri),
-}
-
-/// A PKCS#11 module, whose tokens have keys.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TokenSettings {
-    /// The library.
-    pub module: PathBuf,
-    /// The file with the PIN of the tokens.
-    pub pin_file: Option<PathBuf>,
-    /// The sessions with each token, 1 to 64: the operations that it does at the same time.
-    pub sessions: usize,
-    /// The longest time for an operation.
-    pub limit: Duration,
-}
-
 /// A client, known by its user or by its certificate.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ClientSettings {
     /// The name in logs.
     pub name: String,
@@ -152,6 +113,7 @@ pub struct ClientSettings {
     /// The names of its keys.
     pub keys: Vec<String>,
     /// Its operations.
+    #[serde(default = "sign")]
     pub allow: BTreeSet<Allowed>,
     /// The maximum number of operations in a second, 1 to 1,000,000. A client that has done none for a
     /// second may do as many at once.
@@ -159,7 +121,8 @@ pub struct ClientSettings {
 }
 
 /// A kind of operations that a client may request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Allowed {
     /// Decryption with implicit rejection, for TLS 1.2 with RSA key exchange.
     Decrypt,
@@ -169,14 +132,13 @@ pub enum Allowed {
     Sign,
 }
 
-impl Allowed {
-    /// The kinds with their names in settings.
-    pub const ALL: [(Self, &'static str); 3] =
-        [(Self::Decrypt, "decrypt"), (Self::Raw, "raw"), (Self::Sign, "sign")];
+fn sign() -> BTreeSet<Allowed> {
+    BTreeSet::from([Allowed::Sign])
 }
 
 /// The bounds that concern the clients of a signer. Times are checked every 100 ms.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Limits {
     /// The maximum number of open connections; further ones are closed at once.
     pub connections_max: usize,
@@ -186,10 +148,13 @@ pub struct Limits {
     /// The longest body of a frame, in bytes.
     pub frame_bytes_max: usize,
     /// The longest time from accepting a connection to the end of its handshake.
+    #[serde(deserialize_with = "seconds")]
     pub handshake: Duration,
     /// The longest time without a whole request.
+    #[serde(deserialize_with = "seconds")]
     pub idle: Duration,
     /// The longest time in which a client accepts no bytes of an answer.
+    #[serde(deserialize_with = "seconds")]
     pub write: Duration,
 }
 
@@ -206,24 +171,25 @@ impl Default for Limits {
     }
 }
 
+/// Reads a time in seconds, which may have decimals.
+fn seconds<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
+    Duration::try_from_secs_f64(f64::deserialize(from)?).map_err(D::Error::custom)
+}
+
+/// Reads permissions as octal digits.
+fn octal<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
+    let text = String::deserialize(from)?;
+    let is_octal = (3..=4).contains(&text.len()) && text.bytes().all(|digit| digit < b'8');
+    let mode = u32::from_str_radix(&text, 8).ok().filter(|mode| is_octal && *mode <= 0o777);
+    let why = "these are no permissions: give three octal digits, such as \"0660\"";
+    mode.ok_or_else(|| D::Error::custom(why))
+}
+
 /// The maximum number of worker threads.
 pub(crate) const WORKERS_MAX: usize = 256;
 
 /// The maximum rate of a client, in operations a second.
 const RATE_MAX: u32 = 1_000_000;
-
-/// The maximum number of upstream signers.
-const UPSTREAMS_MAX: usize = 4;
-
-/// The maximum number of sessions with a token.
-const SESSIONS_MAX: usize = 64;
-
-/// The maximum of `relay.limit` and `pkcs11.limit`.
-const OPERATION_MAX: Duration = Duration::from_secs(60);
-
-/// The maximum of `relay.hedge_percent_max`: more would double the load of signers that are slow because
-/// of their load.
-const HEDGE_PERCENT_MAX: u32 = 50;
 
 /// The limit of all waits.
 const WAIT_MAX: Duration = Duration::from_secs(24 * 60 * 60);
@@ -247,10 +213,8 @@ impl Config {
             return Err(Error::setting("unit", why));
         }
         if self.keys.is_empty() {
-            return Err(Error::setting(
-                "key",
-                "no key: add a table [[key]] with `name`, and `file` or `pkcs11`",
-            ));
+            let why = "no key: add a table [[key]] with `name` and `file`";
+            return Err(Error::setting("key", why));
         }
         if self.clients.is_empty() {
             let why = "no client: add a table [[client]] with `name`, `uid` or `certificate`, and \
@@ -262,73 +226,7 @@ impl Config {
             let why = format!("give a number of operations a second from 1 to {RATE_MAX}");
             return Err(Error::setting("client.rate", why));
         }
-        if let Some(relay) = &self.relay {
-            relay.check()?;
-        }
-        if let Some(tokens) = &self.tokens {
-            tokens.check()?;
-            if self.seccomp {
-                let why = "the filter refuses the system calls of PKCS#11 modules: set `seccomp = false` \
-                           too";
-                return Err(Error::setting("pkcs11.module", why));
-            }
-        } else if self.keys.iter().any(|key| matches!(key.source, KeySource::Token(_))) {
-            let why = "there is no [pkcs11]: add it, with `module` and `pin_file`";
-            return Err(Error::setting("key.pkcs11", why));
-        }
         self.limits.check()
-    }
-}
-
-impl RelaySettings {
-    fn check(&self) -> Result<(), Error> {
-        let count = self.upstreams.len();
-        if !(1..=UPSTREAMS_MAX).contains(&count) {
-            let why = format!("{count} signers: give 1 to {UPSTREAMS_MAX} tables [[upstream]]");
-            return Err(Error::setting("upstream", why));
-        }
-        for (at, one) in self.upstreams.iter().enumerate() {
-            let others = || self.upstreams[..at].iter();
-            if one.name.is_empty() || others().any(|other| other.name == one.name) {
-                let why = "it is empty, or another signer has the same: give each its own";
-                return Err(Error::setting("upstream.name", why));
-            }
-            if others().any(|other| other.address == one.address) {
-                let why = format!("{} is there twice: leave one out", one.address);
-                return Err(Error::setting("upstream.address", why));
-            }
-            if one.certificate.is_empty() {
-                let why = "give the name in the certificate of the signer";
-                return Err(Error::setting("upstream.certificate", why));
-            }
-        }
-        if self.limit.is_zero() || self.limit > OPERATION_MAX {
-            let why = "give a time above 0, at most a minute (60)";
-            return Err(Error::setting("relay.limit", why));
-        }
-        if self.hedge_after.is_some_and(|after| after.is_zero() || after >= self.limit) {
-            let why = "give a time above 0 and below `relay.limit`";
-            return Err(Error::setting("relay.hedge_after", why));
-        }
-        if self.hedge_percent_max > HEDGE_PERCENT_MAX {
-            let why = format!("give a number from 0 to {HEDGE_PERCENT_MAX}");
-            return Err(Error::setting("relay.hedge_percent_max", why));
-        }
-        Ok(())
-    }
-}
-
-impl TokenSettings {
-    fn check(&self) -> Result<(), Error> {
-        if !(1..=SESSIONS_MAX).contains(&self.sessions) {
-            let why = format!("give a number from 1 to {SESSIONS_MAX}");
-            return Err(Error::setting("pkcs11.sessions", why));
-        }
-        if self.limit.is_zero() || self.limit > OPERATION_MAX {
-            let why = "give a time above 0, at most a minute (60)";
-            return Err(Error::setting("pkcs11.limit", why));
-        }
-        Ok(())
     }
 }
 

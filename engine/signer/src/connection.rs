@@ -38,10 +38,6 @@ pub(crate) struct Connection {
     pub(crate) ends: bool,
     /// The number of its operations that the worker has, and has not answered.
     pub(crate) running: usize,
-    /// The number of its operations that upstream signers or tokens have.
-    pub(crate) relayed: usize,
-    /// It takes no more requests until one of these ends.
-    pub(crate) is_blocked: bool,
     /// The time of the last whole request, or of the beginning.
     active: Instant,
     /// The time since when the peer has not taken a byte that waits.
@@ -72,8 +68,6 @@ impl Connection {
             has_ended: false,
             ends: false,
             running: 0,
-            relayed: 0,
-            is_blocked: false,
             active: Instant::now(),
             stuck: None,
         }
@@ -178,7 +172,7 @@ impl Connection {
 
     /// Returns whether all answers have left.
     pub(crate) fn is_flushed(&self) -> bool {
-        self.output.waiting() == 0 && self.relayed == 0 && self.running == 0
+        self.output.waiting() == 0 && self.running == 0
     }
 
     /// Returns the limit that has passed.
@@ -224,7 +218,6 @@ impl Connection {
     /// Returns whether the socket may have bytes that a turn can take.
     pub(crate) fn may_read(&self) -> bool {
         let is_open = !self.is_shaking_hands();
-        let is_full = self.is_blocked || !self.has_room();
-        is_open && self.is_readable && !self.has_ended && !self.ends && !is_full
+        is_open && self.is_readable && !self.has_ended && !self.ends && self.has_room()
     }
 }

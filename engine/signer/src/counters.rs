@@ -23,17 +23,7 @@ pub(crate) struct Counters {
     pub(crate) audit_failures: AtomicU64,
     /// Connections whose handshake has not ended.
     pub(crate) handshakes: AtomicU64,
-    pub(crate) relay: RelayCounters,
     requests: [[AtomicU64; OUTCOMES]; KINDS.len()],
-}
-
-/// Counts of second requests and of operations that upstream signers did not do.
-#[derive(Debug, Default)]
-pub(crate) struct RelayCounters {
-    pub(crate) hedges: AtomicU64,
-    pub(crate) hedges_won: AtomicU64,
-    pub(crate) hedges_withheld: AtomicU64,
-    pub(crate) fallbacks: AtomicU64,
 }
 
 /// Counts of a signer.
@@ -55,33 +45,6 @@ pub struct Counts {
     pub fill: Vec<u64>,
     /// The GPU's, if there is one.
     pub gpu: Option<GpuCounts>,
-    /// Those of upstream signers.
-    pub upstreams: Vec<UpstreamCounts>,
-    /// Requests to a second upstream signer because the first one was slow.
-    pub hedges: u64,
-    /// Those that were answered first.
-    pub hedges_won: u64,
-    /// Those that were not sent because there were too many.
-    pub hedges_withheld: u64,
-    /// Operations with a key of upstream signers that this signer did, because none of them did.
-    pub fallbacks: u64,
-}
-
-/// Counts of an upstream signer.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct UpstreamCounts {
-    /// Its name.
-    pub name: String,
-    /// The number of workers with a connection now.
-    pub connected: u64,
-    /// Right results that were the first.
-    pub done: u64,
-    /// Refusals.
-    pub refused: u64,
-    /// Results that were wrong, and were not used.
-    pub wrong: u64,
-    /// Requests without an answer: the connection ended, or the time.
-    pub lost: u64,
 }
 
 impl Counters {
@@ -114,10 +77,6 @@ impl Counters {
             connections_refused: read(&self.refused),
             audit_failures: read(&self.audit_failures),
             requests: requests.collect(),
-            hedges: read(&self.relay.hedges),
-            hedges_won: read(&self.relay.hedges_won),
-            hedges_withheld: read(&self.relay.hedges_withheld),
-            fallbacks: read(&self.relay.fallbacks),
             ..Counts::default()
         }
     }
@@ -136,12 +95,6 @@ pub(crate) fn needed(operation: Operation) -> Option<Allowed> {
 }
 
 impl Counts {
-    /// Returns the counts of the upstream signer with this name.
-    #[must_use]
-    pub fn upstream(&self, name: &str) -> Option<&UpstreamCounts> {
-        self.upstreams.iter().find(|counts| counts.name == name)
-    }
-
     /// Returns the number of requests of a kind with this outcome, such as "sign" and "done".
     #[must_use]
     pub fn requests_of(&self, kind: &str, outcome: &str) -> u64 {

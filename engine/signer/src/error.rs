@@ -8,26 +8,28 @@ use std::path::{Path, PathBuf};
 use openssl::error::ErrorStack;
 
 /// The reason why a signer did not start, or did not take new settings.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// An error of the parts that the signer shares with the server: the file of settings, or the
-    /// metrics.
-    Server(tollgate_server::Error),
     /// A setting is missing or contradicts another one.
+    #[error("`{setting}`: {why}")]
     Setting {
         /// The setting, such as `limits.idle`.
         setting: String,
         /// The cause and what to do.
         why: String,
     },
-    /// A file of a key or certificate is not usable.
+    /// The file of settings, or a file of a key or certificate, is not usable.
+    #[error("{}{}: {why}", .path.display(), .line.map(|line| format!(", line {line}")).unwrap_or_default())]
     File {
         /// The path.
         path: PathBuf,
+        /// The line, counted from one, if the error has one.
+        line: Option<usize>,
         /// The cause and what to do.
         why: String,
     },
     /// The system or OpenSSL refused a step.
+    #[error("{doing}: {why}")]
     Unavailable {
         /// The step.
         doing: String,
@@ -42,7 +44,7 @@ impl Error {
     }
 
     pub(crate) fn file(path: &Path, why: impl fmt::Display) -> Self {
-        Self::File { path: path.to_owned(), why: one_line(&why.to_string()) }
+        Self::File { path: path.to_owned(), line: None, why: one_line(&why.to_string()) }
     }
 
     /// Converts the system's error in a step.
@@ -58,23 +60,4 @@ impl Error {
 
 fn one_line(text: &str) -> String {
     text.lines().map(str::trim).collect::<Vec<_>>().join("; ")
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Server(error) => error.fmt(f),
-            Self::Setting { setting, why } => write!(f, "`{setting}`: {why}"),
-            Self::File { path, why } => write!(f, "{}: {why}", path.display()),
-            Self::Unavailable { doing, why } => write!(f, "{doing}: {why}"),
-        }
-    }
-}
-
-impl core::error::Error for Error {}
-
-impl From<tollgate_server::Error> for Error {
-    fn from(error: tollgate_server::Error) -> Self {
-        Self::Server(error)
-    }
 }

@@ -11,32 +11,20 @@ use tollgate_keyless::{Ski, Stub};
 use tollgate_rsa::PrivateKey;
 use zeroize::Zeroizing;
 
+use crate::config::KeySettings;
 use crate::error::Error;
-use crate::public_half::{Public, public};
 use crate::secret_file::read;
-use crate::token::TokenKey;
 
-/// A key of the signer, of upstream signers, or in a token.
+/// A key of the signer.
 pub(crate) struct Key {
-    pub(crate) name: String,
+    name: String,
     pub(crate) ski: Ski,
-    pub(crate) half: Half,
+    pub(crate) secret: Secret,
     /// Clients may be allowed the raw operation.
     pub(crate) raw: bool,
 }
 
-/// The half of a key that the signer needs.
-pub(crate) enum Half {
-    /// The signer has the key.
-    Here(Secret),
-    /// A token has it.
-    Token(Box<TokenKey>),
-    /// Upstream signers have it. The public half checks their results; the private one is there only if
-    /// the signer may do what they do not.
-    Upstream { public: Public, fallback: Option<Secret> },
-}
-
-/// The private half of a key that the signer has.
+/// The private half of a key.
 pub(crate) enum Secret {
     P256(Arc<SecretKey>),
     Rsa(Arc<PrivateKey>),
@@ -53,77 +41,26 @@ impl fmt::Debug for Key {
 }
 
 impl Key {
-    pub(crate) fn is_rsa(&self) -> bool {
-        let public = match &self.half {
-            Half::Here(secret) => return matches!(secret, Secret::Rsa(_)),
-            Half::Token(key) => &key.public,
-            Half::Upstream { public, .. } => public,
-        };
-        matches!(public, Public::Rsa(_))
-    }
-
-    /// Returns the private half, if the signer has it.
-    pub(crate) const fn secret(&self) -> Option<&Secret> {
-        match &self.half {
-            Half::Here(secret) => Some(secret),
-            Half::Token(_) => None,
-            Half::Upstream { fallback, .. } => fallback.as_ref(),
-        }
-    }
-
-    /// Returns whether upstream signers or a token have the key.
-    pub(crate) const fn is_elsewhere(&self) -> bool {
-        matches!(self.half, Half::Token(_) | Half::Upstream { .. })
-    }
-
-    /// Returns the public half of a key that upstream signers have.
-    pub(crate) const fn upstream(&self) -> Option<&Public> {
-        match &self.half {
-            Half::Here(_) | Half::Token(_) => None,
-            Half::Upstream { public, .. } => Some(public),
-        }
-    }
-
-    /// Returns a key in a token.
-    pub(crate) const fn in_token(&self) -> Option<&TokenKey> {
-        match &self.half {
-            Half::Token(key) => Some(key),
-            Half::Here(_) | Half::Upstream { .. } => None,
-        }
-    }
-}
-
-impl Half {
-    /// Reads the file of a key or of a stub.
-    pub(crate) fn load(file: &Path, fallback: Option<&Path>) -> Result<(Ski, Self), Error> {
+    /// Reads the file of a key.
+    pub(crate) fn load(settings: &KeySettings) -> Result<Self, Error> {
+        let file = &settings.file;
         let pem = read(file)?;
-        let stub = Stub::from_pem(&pem).map_err(|why| Error::file(file, why))?;
-        match (stub, fallback) {
-            (None, None) => {
-                let (ski, secret) = private(file, &pem)?;
-                Ok((ski, Self::Here(secret)))
-            }
-            (None, Some(_)) => {
-                let why = "it is the private key itself, so `fallback` has no use: leave that out, or \
-                           give the stub of a key of upstream signers";
-                Err(Error::file(file, why))
-            }
-            (Some(stub), fallback) => {
-                let fallback = fallback.map(|file| {
-                    let (ski, secret) = private(file, &read(file)?)?;
-                    let why = "it is another key than that of the stub: give the same";
-                    (ski == stub.ski()).then_some(secret).ok_or_else(|| Error::file(file, why))
-                });
-                let public = public(stub.spki(), unusable(file))?;
-                Ok((stub.ski(), Self::Upstream { public, fallback: fallback.transpose()? }))
-            }
+        if Stub::from_pem(&pem).is_ok_and(|stub| stub.is_some()) {
+            let why = "it is the stub of a key, for front ends: give the private key";
+            return Err(Error::file(file, why));
         }
+        let (ski, secret) = private(file, &pem)?;
+        Ok(Self { name: settings.name.clone(), ski, secret, raw: settings.raw })
+    }
+
+    pub(crate) const fn is_rsa(&self) -> bool {
+        matches!(self.secret, Secret::Rsa(_))
     }
 }
 
 fn unusable(path: &Path) -> impl Fn(&dyn fmt::Display) -> Error {
     move |why| {
-        let remedy = "give an unencrypted PEM key, RSA or P-256, or a stub";
+        let remedy = "give an unencrypted PEM key, RSA or P-256";
         Error::file(path, format!("no usable key: {why}: {remedy}"))
     }
 }

@@ -1,10 +1,11 @@
 #![doc = include_str!("../README.md")]
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod account;
 mod answer;
 mod audit;
 mod config;
+mod confine;
 mod connection;
 mod counters;
 mod engine;
@@ -15,10 +16,10 @@ mod keys;
 mod limiter;
 mod listener;
 mod metrics;
+mod metrics_page;
 mod outgoing;
+mod peer;
 mod policy;
-mod public_half;
-mod relay;
 mod say;
 mod secret_file;
 mod settings;
@@ -27,15 +28,12 @@ mod shares;
 mod signer;
 mod stream;
 mod tls;
-mod token;
 mod worker;
 
-pub use config::{
-    Allowed, ClientSettings, Config, KeySettings, KeySource, Limits, RelaySettings, TlsSettings,
-    TokenSettings, UnitKind, UpstreamSettings,
-};
-pub use counters::{Counts, UpstreamCounts};
+pub use config::{Allowed, ClientSettings, Config, KeySettings, Limits, TlsSettings, UnitKind};
+pub use confine::{confine, hide_memory};
+pub use counters::Counts;
 pub use error::Error;
 pub use gpu::GpuCounts;
+pub use peer::Peer;
 pub use signer::{Report, Running, Signer};
-pub use token::KeyUri;

@@ -71,8 +71,8 @@ fn remove_stale(path: &Path) -> Result<(), Error> {
     }
 }
 
-/// Listens at an address, and returns it with its port.
-pub(crate) fn tcp(address: SocketAddr) -> Result<(TcpListener, SocketAddr), Error> {
+/// Listens at the address of a setting, and returns it with its port.
+pub(crate) fn tcp(setting: &str, address: SocketAddr) -> Result<(TcpListener, SocketAddr), Error> {
     let listen = || -> io::Result<_> {
         let listener = TcpListener::bind(address)?;
         listener.set_nonblocking(true)?;
@@ -85,6 +85,6 @@ pub(crate) fn tcp(address: SocketAddr) -> Result<(TcpListener, SocketAddr), Erro
             ErrorKind::AddrNotAvailable => ": this machine has no such address",
             _ => "",
         };
-        Error::setting("tls.address", format!("cannot listen on {address}: {why}{remedy}"))
+        Error::setting(setting, format!("cannot listen on {address}: {why}{remedy}"))
     })
 }

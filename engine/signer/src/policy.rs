@@ -7,14 +7,12 @@ use std::sync::Arc;
 
 use tollgate_keyless::{ErrorCode, Operation, Ski};
 
-use crate::account::{Account, RELAYED_MAX};
-use crate::config::{Allowed, ClientSettings, Config, KeySettings, KeySource, Limits};
+use crate::account::Account;
+use crate::config::{Allowed, ClientSettings, Config, Limits};
 use crate::error::Error;
 use crate::identity::Identity;
-use crate::keys::{Half, Key};
-use crate::relay::Plan;
+use crate::keys::Key;
 use crate::tls::Tls;
-use crate::token::{Token, TokenKey};
 
 /// The keys, the clients, and what each client may do.
 pub(crate) struct Policy {
@@ -23,8 +21,6 @@ pub(crate) struct Policy {
     by_certificate: HashMap<String, usize>,
     pub(crate) limits: Limits,
     pub(crate) tls: Option<Tls>,
-    pub(crate) relay: Option<Arc<Plan>>,
-    tokens: Vec<Arc<Token>>,
 }
 
 pub(crate) struct Client {
@@ -44,30 +40,10 @@ impl Policy {
     /// Reads all keys and certificates. Clients have the accounts of those with their names in the old
     /// policy.
     pub(crate) fn load(config: &Config, old: Option<&Self>) -> Result<Self, Error> {
-        let kept = old.map_or(&[][..], |old| &old.tokens);
-        let mut tokens = kept.to_vec();
-        let policy = Self::load_with(config, old, &mut tokens);
-        if policy.is_err() {
-            let is_new = |token: &&Arc<Token>| !kept.iter().any(|it| Arc::ptr_eq(it, token));
-            tokens.iter().filter(is_new).for_each(|token| token.end());
-        }
-        policy
-    }
-
-    /// Ends the threads of tokens, when no worker has operations any more.
-    pub(crate) fn end_tokens(&self) {
-        self.tokens.iter().for_each(|token| token.end());
-    }
-
-    fn load_with(
-        config: &Config,
-        old: Option<&Self>,
-        tokens: &mut Vec<Arc<Token>>,
-    ) -> Result<Self, Error> {
         let mut keys: HashMap<&str, Arc<Key>> = HashMap::new();
         let mut names = HashMap::new();
         for settings in &config.keys {
-            let key = Arc::new(load(settings, config, tokens)?);
+            let key = Arc::new(Key::load(settings)?);
             if let Some(other) = names.insert(key.ski, &settings.name) {
                 let why =
                     format!("{other:?} is the same key as {:?}: leave one out", settings.name);
@@ -83,24 +59,8 @@ impl Policy {
             by_uid: HashMap::new(),
             by_certificate: HashMap::new(),
             limits: config.limits,
-            tls: config.tls.as_ref().map(Tls::server).transpose()?,
-            relay: None,
-            tokens: Vec::new(),
+            tls: config.tls.as_ref().map(Tls::load).transpose()?,
         };
-        let old_plan = old.and_then(|old| old.relay.as_ref());
-        let plan = config.relay.as_ref().map(|settings| Plan::load(settings, old_plan));
-        policy.relay = plan.transpose()?;
-        for settings in &config.keys {
-            if let KeySource::File { file, .. } = &settings.source
-                && keys[settings.name.as_str()].upstream().is_some()
-                && policy.relay.is_none()
-            {
-                let why = "it is a stub: add [relay] and [[upstream]], or give the private key";
-                return Err(Error::file(file, why));
-            }
-        }
-        let of_key = |key: &Arc<Key>| key.in_token().map(|key| Arc::clone(&key.token));
-        policy.tokens = keys.values().filter_map(of_key).collect();
         for settings in &config.clients {
             policy.add(settings, config, &keys, old)?;
         }
@@ -164,13 +124,6 @@ impl Policy {
                 );
                 return Err(refuse("allow", &why));
             }
-            if settings.certificate.is_some() && key.upstream().is_some() {
-                let why = format!(
-                    "upstream signers have the key {name:?}, and only clients on the Unix socket may \
-                     use such keys, so that requests never go in circles: make it a client of theirs"
-                );
-                return Err(refuse("keys", &why));
-            }
             keys.insert(key.ski, Arc::clone(key));
         }
         let (name, allow) = (settings.name.clone(), settings.allow.clone());
@@ -186,11 +139,6 @@ impl Policy {
     pub(crate) fn connections_each(&self) -> usize {
         let max = self.limits.connections_max;
         max.div_ceil(self.clients.len()).max(CONNECTIONS_EACH_MIN.min(max.div_ceil(2)))
-    }
-
-    /// Returns the maximum number of operations of a client that upstream signers and tokens may have.
-    pub(crate) fn relayed_each(&self) -> usize {
-        RELAYED_MAX.div_ceil(self.clients.len())
     }
 
     /// Returns the name of the client with this place.
@@ -215,27 +163,6 @@ impl Policy {
         };
         self.clients.get(at)
     }
-}
-
-/// Reads a key from its file, or finds it in its token. The token is one of these, or becomes one.
-fn load(
-    settings: &KeySettings,
-    config: &Config,
-    tokens: &mut Vec<Arc<Token>>,
-) -> Result<Key, Error> {
-    let (ski, half) = match (&settings.source, &config.tokens) {
-        (KeySource::File { file, fallback }, _) => Half::load(file, fallback.as_deref())?,
-        (KeySource::Token(uri), Some(module)) => {
-            let token = Token::load(module, &uri.token, tokens)?;
-            tokens.push(Arc::clone(&token));
-            let clients = config.clients.iter().filter(|it| it.keys.contains(&settings.name));
-            let uses = clients.flat_map(|client| client.allow.iter().copied()).collect();
-            let key = TokenKey::load(&token, uri, uses)?;
-            (key.ski, Half::Token(Box::new(key)))
-        }
-        (KeySource::Token(_), None) => return Err(Error::setting("key.pkcs11", "no [pkcs11]")),
-    };
-    Ok(Key { name: settings.name.clone(), ski, half, raw: settings.raw })
 }
 
 impl Client {

@@ -76,8 +76,6 @@ impl Shared {
     pub(crate) fn counts(&self) -> Counts {
         let fill = self.engine.queue.stats().map(|stats| stats.fill).unwrap_or_default();
         let gpu = self.engine.gpu.as_ref().map(|gpu| gpu.read());
-        let (_, policy) = self.policy();
-        let upstreams = policy.relay.as_ref().map(|plan| plan.counts()).unwrap_or_default();
-        Counts { fill, gpu, upstreams, ..self.counters.read() }
+        Counts { fill, gpu, ..self.counters.read() }
     }
 }

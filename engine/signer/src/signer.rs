@@ -9,7 +9,6 @@ use std::time::Instant;
 
 use mio::Waker;
 use tollgate_cuda::Device;
-use tollgate_server::MetricsPage;
 
 use crate::audit::Audit;
 use crate::config::{Config, UnitKind};
@@ -19,6 +18,7 @@ use crate::error::Error;
 use crate::gpu::{self, Offloading};
 use crate::listener::{LocalSocket, tcp};
 use crate::metrics;
+use crate::metrics_page::MetricsPage;
 use crate::policy::Policy;
 use crate::say::Say;
 use crate::shared::Shared;
@@ -75,7 +75,7 @@ impl Signer {
         let audit = config.audit_log.as_deref().map(Audit::open).transpose()?;
         let local = config.unix.as_deref().map(|path| LocalSocket::open(path, config.unix_mode));
         let local = local.transpose()?;
-        let remote = config.tls.as_ref().map(|tls| tcp(tls.address)).transpose()?;
+        let remote = config.tls.as_ref().map(|tls| tcp("tls.address", tls.address)).transpose()?;
         let shared = Arc::new(Shared::new(policy, config.workers, engine, audit, say));
         let (mut workers, mut wakers) = (Vec::new(), Vec::new());
         for number in 0..config.workers {
@@ -100,11 +100,11 @@ impl Signer {
             workers.push(thread.spawn(move || worker.run()).map_err(failed)?);
             wakers.push(waker);
         }
-        let page = |listen| {
+        let page = |at| {
             let shared = Arc::clone(&shared);
-            MetricsPage::start(listen, move || metrics::text(shared.counts()))
+            MetricsPage::start(at, Box::new(move || metrics::text(&shared.counts())))
         };
-        let metrics = config.metrics.as_ref().map(page).transpose()?;
+        let metrics = config.metrics.map(page).transpose()?;
         let address = remote.map(|(_, address)| address);
         Ok(Running { config, shared, address, local, workers, wakers, metrics })
     }
@@ -116,7 +116,7 @@ impl Signer {
     /// As [`start`](Self::start).
     pub fn check(config: &Config) -> Result<(), Error> {
         config.check()?;
-        Policy::load(config, None).map(|policy| policy.end_tokens())
+        Policy::load(config, None).map(drop)
     }
 }
 
@@ -152,7 +152,7 @@ impl Running {
     /// Returns the address of the metrics, with the chosen port.
     #[must_use]
     pub fn metrics_addr(&self) -> Option<SocketAddr> {
-        self.metrics.as_ref().map(MetricsPage::address)
+        self.metrics.as_ref().map(|page| page.address)
     }
 
     /// Returns the counts since the start.
@@ -230,7 +230,6 @@ impl Running {
         self.shared.stop(deadline);
         self.wake();
         let ended: Vec<_> = self.workers.drain(..).map(JoinHandle::join).collect();
-        self.shared.policy().1.end_tokens();
         let cut = ended.iter().filter_map(|ended| ended.as_ref().ok()).sum();
         (cut, ended.iter().filter(|ended| ended.is_err()).count())
     }

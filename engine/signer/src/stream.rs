@@ -6,7 +6,6 @@ use mio::event::Source;
 use mio::net::{TcpStream, UnixStream};
 use mio::{Interest, Registry, Token};
 use openssl::ssl::{self, SslStream};
-use openssl::x509::X509VerifyResult;
 
 use crate::tls::{Tls, Verified, verified};
 
@@ -16,7 +15,7 @@ pub(crate) enum Stream {
 }
 
 impl Stream {
-    /// Begins TLS on a socket, in the role that `tls` has.
+    /// Begins TLS on a socket that a client has connected.
     pub(crate) fn tls(tls: &Tls, socket: TcpStream) -> io::Result<Self> {
         // Frames are written whole, so Nagle's algorithm would only delay them.
         socket.set_nodelay(true)?;
@@ -38,25 +37,6 @@ impl Stream {
         };
         stream.do_handshake().map_err(converted)?;
         Ok(verified(stream.ssl()))
-    }
-
-    /// Returns whether a socket that connects is connected.
-    pub(crate) fn is_connected(&self) -> io::Result<bool> {
-        let Self::Tls(stream) = self else { return Ok(true) };
-        if let Some(why) = stream.get_ref().take_error()? {
-            return Err(why);
-        }
-        match stream.get_ref().peer_addr() {
-            Err(why) if why.kind() == ErrorKind::NotConnected => Ok(false),
-            result => result.map(|_| true),
-        }
-    }
-
-    /// Returns why the certificate of the peer was refused, if that was so.
-    pub(crate) fn refusal(&self) -> Option<&'static str> {
-        let Self::Tls(stream) = self else { return None };
-        let result = stream.ssl().verify_result();
-        (result != X509VerifyResult::OK).then(|| result.error_string())
     }
 
     /// Reads; 0 bytes are the end.

@@ -17,15 +17,14 @@ use openssl::x509::store::X509StoreBuilder;
 use openssl::x509::{X509, X509Ref};
 use zeroize::Zeroizing;
 
-use crate::config::{RelaySettings, TlsSettings};
+use crate::config::TlsSettings;
 use crate::error::Error;
 use crate::identity::Identity;
 use crate::secret_file::read;
 
-/// The context of new connections, those that are accepted or those to upstream signers.
+/// The context of new connections.
 pub(crate) struct Tls {
     context: SslContext,
-    role: Role,
     /// The files of the chain, its key, and the trust anchors. If the anchors of clients change,
     /// connections that were verified before are closed.
     pub(crate) files: Files,
@@ -39,14 +38,8 @@ pub(crate) struct Files {
     pub(crate) roots: Zeroizing<Vec<u8>>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Role {
-    Client,
-    Server,
-}
-
 /// `SSL_OP_CLEANSE_PLAINTEXT`, which the bindings lack: libssl overwrites the bytes of a record that it
-/// has given away. Answers of upstream signers may hold decrypted messages.
+/// has given away, such as the inputs of operations.
 const CLEANSE_PLAINTEXT: SslOptions = SslOptions::from_bits_retain(1 << 1);
 
 /// A peer whose certificate was verified.
@@ -57,17 +50,9 @@ pub(crate) struct Verified {
 }
 
 impl Tls {
-    /// Prepares for clients.
-    pub(crate) fn server(settings: &TlsSettings) -> Result<Self, Error> {
-        Self::load(Role::Server, [&settings.chain, &settings.key, &settings.client_roots])
-    }
-
-    /// Prepares for upstream signers.
-    pub(crate) fn client(settings: &RelaySettings) -> Result<Self, Error> {
-        Self::load(Role::Client, [&settings.chain, &settings.key, &settings.roots])
-    }
-
-    fn load(role: Role, [chain, key, roots]: [&Path; 3]) -> Result<Self, Error> {
+    /// Reads the files.
+    pub(crate) fn load(settings: &TlsSettings) -> Result<Self, Error> {
+        let TlsSettings { chain, key, client_roots: roots, .. } = settings;
         let files = Files { chain: read(chain)?, key: read(key)?, roots: read(roots)? };
         let no = |path: &Path, what: &str| {
             Error::file(path, format!("{what} in it: give a file in PEM"))
@@ -86,32 +71,24 @@ impl Tls {
             let why = "it does not belong to the certificate: give a matching pair";
             return Err(Error::file(key, why));
         }
-        let context = context(role, &certificates, &private, anchors);
-        Ok(Self { context: context.map_err(Error::openssl("preparing TLS"))?, role, files })
+        let context = context(&certificates, &private, anchors);
+        Ok(Self { context: context.map_err(Error::openssl("preparing TLS"))?, files })
     }
 
     /// Returns the state of a new connection.
     pub(crate) fn connection(&self) -> Result<Ssl, ErrorStack> {
         let mut ssl = Ssl::new(&self.context)?;
-        match self.role {
-            Role::Client => ssl.set_connect_state(),
-            Role::Server => ssl.set_accept_state(),
-        }
+        ssl.set_accept_state();
         Ok(ssl)
     }
 }
 
 fn context(
-    role: Role,
     chain: &[X509],
     key: &PKey<Private>,
     anchors: Vec<X509>,
 ) -> Result<SslContext, ErrorStack> {
-    let method = match role {
-        Role::Client => SslMethod::tls_client(),
-        Role::Server => SslMethod::tls_server(),
-    };
-    let mut builder = SslContextBuilder::new(method)?;
+    let mut builder = SslContextBuilder::new(SslMethod::tls_server())?;
     builder.set_min_proto_version(Some(SslVersion::TLS1_3))?;
     // Frames are added to the buffer, which may move, while earlier ones wait in it.
     builder.set_mode(SslMode::ACCEPT_MOVING_WRITE_BUFFER | SslMode::ENABLE_PARTIAL_WRITE);
@@ -129,10 +106,8 @@ fn context(
     // Each connection proves its certificate anew.
     builder.set_session_cache_mode(SslSessionCacheMode::OFF);
     builder.set_options(SslOptions::NO_TICKET | CLEANSE_PLAINTEXT);
-    if role == Role::Server {
-        builder.set_client_ca_list(names);
-        builder.set_num_tickets(0)?;
-    }
+    builder.set_client_ca_list(names);
+    builder.set_num_tickets(0)?;
     Ok(builder.build())
 }
 

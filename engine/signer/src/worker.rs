@@ -16,7 +16,6 @@ use mio::{Events, Interest, Poll, Token, Waker};
 use slab::Slab;
 use tollgate_keyless::{ErrorCode, Frame, Message, Operation, PONG, Ski};
 use tollgate_queue::{PrivateJob, Ticket};
-use zeroize::Zeroizing;
 
 use self::accepting::TOO_MANY;
 use self::answering::Until;
@@ -25,8 +24,7 @@ use crate::audit::Lines;
 use crate::connection::{Connection, State};
 use crate::keys::Key;
 use crate::limiter::Limiters;
-use crate::policy::{Client, Policy};
-use crate::relay::{End, Ended, Origin, Relay};
+use crate::policy::Policy;
 use crate::shared::Shared;
 use crate::shares::Shares;
 use crate::stream::Stream;
@@ -58,9 +56,6 @@ pub(crate) struct Worker {
     again: Vec<usize>,
     /// The operations without an answer: no more than the engine has slots for a worker.
     pending: Vec<Pending>,
-    relay: Relay,
-    /// Connections that take no more requests until an upstream signer has answered.
-    blocked: Vec<usize>,
     lines: Lines,
     /// The bytes of a read on their way to a connection.
     piece: Box<[u8]>,
@@ -76,18 +71,23 @@ pub(crate) struct Worker {
     swept: Instant,
 }
 
+/// The place where an answer is to go: a connection, and the number of its request.
+#[derive(Clone, Copy)]
+struct Origin {
+    connection: usize,
+    id: u32,
+}
+
 /// An operation without an answer.
 struct Pending {
     origin: Origin,
     operation: Operation,
     ski: Option<Ski>,
     work: Work,
-    /// The upstream signer that decided, or "fallback".
-    signer: Option<String>,
 }
 
 enum Work {
-    Done(Result<Zeroizing<Vec<u8>>, ErrorCode>),
+    Refused(ErrorCode),
     Submitted(Ticket<PrivateJob>, Arc<Key>),
 }
 
@@ -107,9 +107,6 @@ impl Worker {
         }
         let (generation, policy) = shared.policy();
         let shares = Shares::new(shared.engine.turn_max);
-        let mut relay =
-            Relay::new(Arc::clone(&shared), Arc::clone(&waker)).map_err(io::Error::other)?;
-        relay.follow(policy.relay.as_ref());
         let worker = Self {
             number,
             poll,
@@ -120,8 +117,6 @@ impl Worker {
             policy,
             again: Vec::new(),
             pending: Vec::new(),
-            relay,
-            blocked: Vec::new(),
             lines: Lines::default(),
             piece: Box::new([0; 16 * 1024]),
             limiters: Limiters::default(),
@@ -148,7 +143,6 @@ impl Worker {
             self.follow_policy();
             let mut ready = core::mem::take(&mut self.again);
             for event in &events {
-                self.relay.wake(event.token());
                 self.clients_wait |= matches!(event.token(), UNIX | TCP);
                 if let Token(key) = event.token()
                     && self.connections.get_mut(key).is_some_and(|it| it.note(event))
@@ -183,9 +177,7 @@ impl Worker {
             return Some(Duration::ZERO);
         }
         let is_busy = !self.connections.is_empty() || self.limiters.are_pending();
-        let sweep = (is_busy || self.clients_wait).then_some(SWEEP);
-        let due = self.relay.due().map(|due| due.saturating_duration_since(Instant::now()));
-        sweep.into_iter().chain(due).min()
+        (is_busy || self.clients_wait).then_some(SWEEP)
     }
 
     /// Takes new settings. Connections whose peer is no client any more are closed, and so are those
@@ -200,7 +192,6 @@ impl Worker {
         let old = Arc::clone(&self.policy);
         self.limiters.end(&mut self.lines, &old);
         (self.generation, self.policy) = self.shared.policy();
-        self.relay.follow(self.policy.relay.as_ref());
         let roots = |policy: &Policy| policy.tls.as_ref().map(|tls| tls.files.roots.clone());
         let are_other_roots = roots(&old) != roots(&self.policy);
         let refused: Vec<usize> = self
@@ -236,76 +227,12 @@ impl Worker {
             }
         }
         let mut ready = ready.to_vec();
-        self.relay(&mut ready);
         ready.extend(self.answer(Until::Batch));
         ready.sort_unstable();
         ready.dedup();
         for key in ready {
             self.send(key);
         }
-    }
-
-    /// Takes the answers of upstream signers. Their connections, and those that were blocked, are ready.
-    fn relay(&mut self, ready: &mut Vec<usize>) {
-        let ended = self.relay.turn(self.poll.registry());
-        if ended.is_empty() {
-            return;
-        }
-        for Ended { origin, operation, ski, input, end } in ended {
-            if let Some(connection) = self.connections.get_mut(origin.connection) {
-                connection.relayed -= 1;
-                ready.push(origin.connection);
-            }
-            if self.pending.len() >= self.shared.engine.turn_max {
-                ready.extend(self.answer(Until::All)); // the queue has no room for more
-            }
-            let ski = Some(ski);
-            // A reload may have taken the permission away meanwhile.
-            let allowed = self.connections.get(origin.connection);
-            let allowed = allowed.and_then(|it| it.client(&self.policy));
-            let allowed = allowed.ok_or(ErrorCode::Internal);
-            let allowed = allowed.and_then(|client| Ok((client, client.key(ski, operation)?)));
-            let (signer, work) = match (end, allowed) {
-                (_, Err(why)) => (None, Work::Done(Err(why))),
-                (End::Answer { signer, result }, Ok(_)) => (signer, Work::Done(result)),
-                (End::Absent, Ok((client, key))) => self.fall_back(client, operation, key, &input),
-            };
-            if let Some(connection) = self.connections.get_mut(origin.connection) {
-                connection.running += 1;
-            }
-            self.pending.push(Pending { origin, operation, ski, work, signer });
-        }
-        for key in core::mem::take(&mut self.blocked) {
-            if let Some(connection) = self.connections.get_mut(key) {
-                connection.is_blocked = false;
-                self.again.push(key);
-            }
-        }
-        ready.sort_unstable();
-        ready.dedup();
-    }
-
-    /// Submits an operation that no upstream signer did, if the signer has the key.
-    fn fall_back(
-        &self,
-        client: &Client,
-        operation: Operation,
-        key: &Arc<Key>,
-        input: &[u8],
-    ) -> (Option<String>, Work) {
-        if key.secret().is_none() {
-            return (None, Work::Done(Err(ErrorCode::Internal)));
-        }
-        self.shared.counters.relay.fallbacks.fetch_add(1, Ordering::Relaxed);
-        let caller = client.account.caller(&self.shared.engine.queue);
-        let ticket = caller
-            .map_err(|_| ErrorCode::Internal)
-            .and_then(|caller| submit(caller, key, operation, input));
-        let work = match ticket {
-            Ok(ticket) => Work::Submitted(ticket, Arc::clone(key)),
-            Err(why) => Work::Done(Err(why)),
-        };
-        (Some("fallback".to_owned()), work)
     }
 
     /// Goes on with a handshake, and returns whether the connection is open.
@@ -346,17 +273,8 @@ impl Worker {
         let client = self.policy.client(identity).ok_or(ErrorKind::PermissionDenied)?;
         let caller = client.account.caller(&self.shared.engine.queue)?;
         let now = self.shared.started.elapsed();
-        let relayed_each = self.policy.relayed_each();
         for _ in 0..limits.requests_max {
             if connection.has_request(&limits) && !self.shares.allows(client.number) {
-                break;
-            }
-            // The first one is always taken: its end is what unblocks the connection.
-            let is_full = connection.relayed >= limits.requests_max
-                || client.account.relayed() >= relayed_each;
-            if connection.relayed > 0 && is_full {
-                connection.is_blocked = true;
-                self.blocked.push(key);
                 break;
             }
             let Some(request) = connection.next(&limits) else {
@@ -384,28 +302,13 @@ impl Worker {
                 Ok((Message { ski, payload, .. }, operation)) => {
                     let allowed = client.check_rate(now).and_then(|()| client.key(ski, operation));
                     let origin = Origin { connection: key, id };
-                    let work = allowed.and_then(|its| {
-                        if its.is_elsewhere() {
-                            let relayed = client.account.relay();
-                            self.relay.submit(origin, (its, operation, payload), relayed)?;
-                            return Ok(None);
-                        }
-                        let ticket = submit(caller, its, operation, payload)?;
-                        Ok(Some(Work::Submitted(ticket, Arc::clone(its))))
+                    let submitted = allowed.and_then(|key| {
+                        let ticket = submit(caller, key, operation, payload)?;
+                        Ok(Work::Submitted(ticket, Arc::clone(key)))
                     });
-                    match work.unwrap_or_else(|why| Some(Work::Done(Err(why)))) {
-                        Some(work) => {
-                            connection.running += 1;
-                            self.pending.push(Pending {
-                                origin,
-                                operation,
-                                ski,
-                                work,
-                                signer: None,
-                            });
-                        }
-                        None => connection.relayed += 1,
-                    }
+                    let work = submitted.unwrap_or_else(Work::Refused);
+                    connection.running += 1;
+                    self.pending.push(Pending { origin, operation, ski, work });
                 }
             }
         }
@@ -425,7 +328,7 @@ impl Worker {
             let why = if connection.ends { "cannot be read" } else { "ended" };
             return self.close(key, why);
         }
-        if has_more && !connection.is_blocked || connection.may_read() {
+        if has_more || connection.may_read() {
             self.again.push(key);
         }
     }
@@ -466,12 +369,7 @@ impl Worker {
         let who = (&*connection.peer, client.map_or("", |it| &it.name));
         if connection.running > 0 {
             for gone in self.pending.extract_if(.., |it| it.origin.connection == key) {
-                self.lines.operation(who, (gone.operation, gone.ski), None, "abandoned");
-            }
-        }
-        if connection.relayed > 0 {
-            for (operation, ski) in self.relay.abandon(key) {
-                self.lines.operation(who, (operation, Some(ski)), None, "abandoned");
+                self.lines.operation(who, (gone.operation, gone.ski), "abandoned");
             }
         }
         if let State::Handshake = connection.state {

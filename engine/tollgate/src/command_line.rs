@@ -14,6 +14,7 @@ use clap::{ArgMatches, Command, Parser};
 
 use crate::error::CliError;
 use crate::files;
+pub use crate::files::OutputFile;
 
 /// The program that measures.
 const LADDER: &str = "tollgate-ladder";

@@ -1,53 +1,46 @@
 //! Checks the files that a command line names: no input is overwritten, every output is writable.
 
+use core::ops::Deref;
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use clap::ArgMatches;
+use clap::{ArgMatches, Id};
 
 use crate::error::{CliError, folder};
 
-/// Options and arguments of all verbs that name files to read.
-const READS: [&str; 20] = [
-    "add",
-    "body",
-    "candidates",
-    "cert",
-    "disclosure",
-    "file",
-    "files",
-    "key",
-    "log",
-    "machine",
-    "measured",
-    "module",
-    "nats_ca",
-    "nats_cert",
-    "nats_key",
-    "nats_password",
-    "on",
-    "prices",
-    "timing",
-    "workload",
-];
+/// A file that an option names to write; `-` is standard output. All other values may name files to
+/// read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutputFile(PathBuf);
 
-/// Options of all verbs that name a file to write.
-const WRITES: [&str; 6] = ["access_log", "calibrate", "json", "report", "summary", "svg"];
+impl<T: Into<PathBuf>> From<T> for OutputFile {
+    fn from(path: T) -> Self {
+        Self(path.into())
+    }
+}
+
+impl Deref for OutputFile {
+    type Target = Path;
+
+    fn deref(&self) -> &Path {
+        &self.0
+    }
+}
 
 /// Checks all files before anything is measured or written. The error names option and file.
 pub(crate) fn check(matches: &ArgMatches) -> Result<(), CliError> {
-    let reads = named(matches, &READS);
-    let mut writes = named(matches, &WRITES);
+    let (mut reads, mut writes) = (Vec::new(), Vec::new());
+    named(matches, &mut reads, &mut writes);
     writes.retain(|(_, path)| *path != Path::new("-"));
     for (at, (option, path)) in writes.iter().enumerate() {
         let flag = |option: &str| format!("--{}", option.replace('_', "-"));
         let wrong = |why: &str| CliError::about(flag(option))(format!("{}{why}", path.display()));
         let place = place(path);
         let is_here = |other: &Path| place.is_some() && self::place(other) == place;
-        if reads.iter().any(|(_, other)| is_here(other)) {
+        if reads.iter().any(|other| is_here(other)) {
             return Err(wrong(" is an input and would be overwritten: choose another file"));
         }
         if let Some((other, _)) = writes[..at].iter().find(|(_, other)| is_here(other)) {
@@ -61,23 +54,29 @@ pub(crate) fn check(matches: &ArgMatches) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Returns the files that these options name, for a verb and its sub-verb: option and path.
-fn named<'a>(matches: &'a ArgMatches, options: &[&'static str]) -> Vec<(&'static str, &'a Path)> {
-    let mut found = Vec::new();
-    for &option in options {
-        // `--body @FILE` names a file, `--body TEXT` does not
-        let path = |value: &'a OsStr| match option {
-            "body" => value.as_bytes().strip_prefix(b"@").map(OsStr::from_bytes),
-            _ => Some(value),
+/// Collects the values of a verb and its sub-verb that exist as files, and the files to write with
+/// their options.
+fn named<'a>(
+    matches: &'a ArgMatches,
+    reads: &mut Vec<&'a Path>,
+    writes: &mut Vec<(&'a str, &'a Path)>,
+) {
+    for id in matches.ids().map(Id::as_str) {
+        if let Ok(files) = matches.try_get_many::<OutputFile>(id) {
+            writes.extend(files.into_iter().flatten().map(|file| (id, &**file)));
+            continue;
+        }
+        let values = matches.try_get_raw(id).ok().flatten().into_iter().flatten();
+        // a value such as `--body @FILE` names a file
+        let path = |value: &'a OsStr| match value.as_bytes().strip_prefix(b"@") {
+            Some(path) => Path::new(OsStr::from_bytes(path)),
+            None => Path::new(value),
         };
-        let values = matches.try_get_raw(option).ok().flatten();
-        let paths = values.into_iter().flatten().filter_map(path);
-        found.extend(paths.map(|value| (option, Path::new(value))));
+        reads.extend(values.map(path).filter(|path| path.is_file()));
     }
     if let Some((_, verb)) = matches.subcommand() {
-        found.extend(named(verb, options));
+        named(verb, reads, writes);
     }
-    found
 }
 
 /// Returns the canonical path of a file that exists or could be created. Returns `None` for a pipe

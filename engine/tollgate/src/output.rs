@@ -78,11 +78,7 @@ pub fn text_and_object(json: Option<&Path>, text: &str, object: &Value) -> Resul
 
 /// Writes a JSON object to a file, and replaces an existing file. The path `-` means standard
 /// output.
-///
-/// # Errors
-///
-/// If the file or standard output cannot be written.
-pub fn write_object(path: &Path, object: &Value) -> Result<(), CliError> {
+fn write_object(path: &Path, object: &Value) -> Result<(), CliError> {
     let text = format!("{object:#}\n");
     if path == Path::new("-") {
         return io::stdout().write_all(text.as_bytes()).map_err(CliError::of_output);

@@ -7,8 +7,7 @@ use std::time::Instant;
 
 use clap::Args;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use tollgate_server::{confine, hide_memory};
-use tollgate_signer::{Config, Report, Running};
+use tollgate_signer::{Config, Report, Running, confine, hide_memory};
 
 use crate::command_line::seconds;
 use crate::error::CliError;
@@ -108,9 +107,6 @@ fn described(does: &str, config: &Config, running: Option<&Running>) -> String {
     if let Some(address) = running.and_then(Running::metrics_addr) {
         text += &format!("metrics: http://{address}/metrics\n");
     }
-    for upstream in config.relay.iter().flat_map(|relay| &relay.upstreams) {
-        text += &wrapped(&format!("upstream: {} on tls:{}", upstream.name, upstream.address));
-    }
     let clients: Vec<&str> = config.clients.iter().map(|it| it.name.as_str()).collect();
     let keys: Vec<&str> = config.keys.iter().map(|it| it.name.as_str()).collect();
     text += &wrapped(&format!("keys: {}", keys.join(", ")));
@@ -138,19 +134,6 @@ fn served(report: &Report, time: Duration) -> String {
     if let Some(tenths) = (10 * operations).checked_div(batches) {
         let mean = format!("{}.{}", tenths / 10, tenths % 10);
         text += &format!("{operations} operations in {batches} batches of {mean} on average\n");
-    }
-    for upstream in &counts.upstreams {
-        let (done, refused) = (upstream.done, upstream.refused);
-        text += &wrapped(&format!(
-            "upstream {}: done {done}, refused {refused}, wrong {}, lost {}",
-            upstream.name, upstream.wrong, upstream.lost
-        ));
-    }
-    if !counts.upstreams.is_empty() {
-        text += &format!(
-            "second requests: {}, {} of them answered first; fallbacks: {}\n",
-            counts.hedges, counts.hedges_won, counts.fallbacks
-        );
     }
     text += &format!("{} connections cut off", report.connections_cut);
     if counts.audit_failures > 0 {

@@ -71,16 +71,14 @@ impl Family {
             Self::Limbs(LimbKernel::Mulx(_)) => Form::Mulx,
             // the portable kernel of lane blocks multiplies limbs, too
             Self::Blocks(BlockKernel::Portable)
-            | Self::Limbs(LimbKernel::Blocks(_) | LimbKernel::Umulh(_) | LimbKernel::Portable) => {
-                Form::Mul
-            }
+            | Self::Limbs(LimbKernel::Blocks(_) | LimbKernel::Portable) => Form::Mul,
         }
     }
 
     /// Returns the number of words in a modulus of `bits` bits.
     pub(crate) fn words(self, bits: u32) -> u32 {
         let bits = usize::try_from(bits).expect("at most 8192");
-        let words = match (self, Blocks::of_pair(bits)) {
+        let words = match (self, Blocks::of_bits(bits)) {
             (Self::Blocks(BlockKernel::Ifma(..)), Some(blocks)) => blocks.rows(),
             (Self::Lanes(_), _) => Shape::digits(bits).k(),
             (Self::Blocks(_) | Self::Limbs(_), _) => Shape::limbs(bits).k(),
@@ -91,7 +89,7 @@ impl Family {
 
 /// Returns the lane blocks for two moduli of `bits` bits.
 fn lane_blocks(bits: u32) -> Option<Blocks> {
-    Blocks::of_pair(usize::try_from(bits).expect("at most 8192"))
+    Blocks::of_bits(usize::try_from(bits).expect("at most 8192"))
 }
 
 /// Returns the lane blocks for an operation: for both primes if it is a signature, otherwise for n

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use tollgate_load::Context;
 use tollgate_processor::Bound;
 use tollgate_record::vocabulary as word;
-use tollgate_record::{Estimate, Kind, Machine, Quantity, Record, Subject, Topic, Unit};
+use tollgate_record::{Estimate, Kind, Quantity, Record, Subject, Topic, Unit};
 
 use crate::error::CliError;
 use crate::host::Host;
@@ -67,19 +67,6 @@ impl<'a> Figures<'a> {
         let from = self.host.model().sources().collect();
         let kind = Kind::Predicted { by: word::MODEL_RUNG.to_owned(), from };
         Ok(Record { kind, ..limited.measured(subject, quantity, Unit::Cycles, estimate) })
-    }
-
-    /// Returns a published figure, for a machine that is known only by name.
-    pub(crate) fn published(
-        &self,
-        subject: &Subject,
-        quantity: Quantity,
-        (unit, estimate): (Unit, Estimate),
-        (machine, source): (&str, &str),
-    ) -> Record {
-        let kind = Kind::Published { source: source.to_owned() };
-        let figure = (quantity, unit, estimate);
-        Record::new(subject.clone(), figure, kind, Machine::unknown(machine))
     }
 }
 

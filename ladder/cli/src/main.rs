@@ -20,13 +20,13 @@ mod verbs;
 
 use std::process::ExitCode;
 
-use tollgate::{error, interrupt, progress, read, service};
+use tollgate::{error, interrupt, progress, read};
 
 use crate::error::CliError;
 use crate::options::{Options, Verb};
 use crate::verbs::{
-    agent, bench, compare, completions, explain, fleet, kernel, ladder, man, model, report, serve,
-    simulate, speed, trial, tune, workload,
+    agent, bench, compare, completions, explain, fleet, kernel, ladder, man, papers, report, serve,
+    speed, trial, tune, workload,
 };
 
 fn main() -> ExitCode {
@@ -49,10 +49,9 @@ fn run() -> Result<ExitCode, CliError> {
         Verb::Kernel(options) => kernel::run(&options),
         Verb::Ladder(options) => ladder::run(&options),
         Verb::Man(options) => man::run(&options),
-        Verb::Model(options) => model::run(&options),
+        Verb::Papers(options) => papers::run(&options),
         Verb::Report(options) => report::run(&options),
         Verb::Serve(options) => serve::run(&options),
-        Verb::Simulate(options) => simulate::run(&options),
         Verb::Speed(options) => speed::run(&options),
         Verb::Trial(options) => trial::run(&options),
         Verb::Tune(options) => tune::run(&options),

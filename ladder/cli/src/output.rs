@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use tollgate::output::check_stdout;
-pub(crate) use tollgate::output::{fail, say, write_object};
+pub(crate) use tollgate::output::{fail, say};
 use tollgate_record::{Record, jsonl};
 
 use crate::error::CliError;
@@ -31,11 +31,6 @@ impl Output {
             Some(path) => Some(Box::new(File::create(path).map_err(CliError::at(path))?)),
         };
         Ok(Self { tables_to_stderr, records: to.map(jsonl::Writer::new), file })
-    }
-
-    /// Moves tables to standard error.
-    pub(crate) const fn leave_stdout(&mut self) {
-        self.tables_to_stderr = true;
     }
 
     /// Writes the records of a finished row at once, so that a later error does not lose them.

@@ -58,6 +58,28 @@ pub(crate) fn newest(records: &Path, machine: &Machine) -> Result<PathBuf, CliEr
     runs.pop().map(|(_, path)| path).ok_or_else(none)
 }
 
+/// Returns all records of the folder and of its machines; none if there is no such folder.
+pub(crate) fn all(records: &Path) -> Result<Vec<Record>, CliError> {
+    let mut files = Vec::new();
+    let mut folders = vec![records.to_owned()];
+    while let Some(folder) = folders.pop() {
+        let entries = match fs::read_dir(&folder) {
+            Err(error) if error.kind() == ErrorKind::NotFound => continue,
+            found => found.map_err(CliError::at(&folder))?,
+        };
+        for entry in entries {
+            let path = entry.map_err(CliError::at(&folder))?.path();
+            if path.extension().is_some_and(|extension| extension == "jsonl") {
+                files.push(path);
+            } else if folder == records && path.is_dir() {
+                folders.push(path);
+            }
+        }
+    }
+    files.sort();
+    read(&files)
+}
+
 /// Returns the records of these files, one after the other.
 pub(crate) fn read(files: &[PathBuf]) -> Result<Vec<Record>, CliError> {
     let mut records = Vec::new();

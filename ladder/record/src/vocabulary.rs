@@ -19,8 +19,6 @@ pub const FLEET_RUNG: &str = "5-fleet";
 
 /// Core cycles of one Montgomery product of one pair of numbers: `model/itanium/amm?bits=1024`.
 pub const CYCLES_PER_PRODUCT: Quantity = Quantity::known("cycles_per_product");
-/// Share of a published operation that its Montgomery products take according to a model.
-pub const KERNEL_SHARE: Quantity = Quantity::known("kernel_share");
 /// Condition: the assumption of a model's figure, in words.
 pub const ASSUMPTION: &str = "assumption";
 /// Condition: the quality of the weakest number behind a figure of a model: `stated` in a public
@@ -106,47 +104,10 @@ pub const BITS: &str = "bits";
 /// Parameter: the number of words (digits or limbs) in a modulus.
 pub const K: &str = "K";
 
-/// Size of a call's machine code in bytes, without functions that it shares with other calls.
-pub const CODE_BYTES: Quantity = Quantity::known("code_bytes");
-/// Size in bytes of the table of powers that an exponentiation reads.
-pub const TABLE_BYTES: Quantity = Quantity::known("table_bytes");
-/// Number of instructions that a call executes.
-pub const INSTRUCTIONS: Quantity = Quantity::known("instructions_per_call");
-/// Number of multiplications of two words in a call.
-pub const MULTIPLICATIONS: Quantity = Quantity::known("multiplications");
-/// Number of additions of two words in a call.
-pub const ADDITIONS: Quantity = Quantity::known("additions");
-/// Number of words that a call reads from memory.
-pub const READS: Quantity = Quantity::known("reads");
-/// Number of words that a call writes to memory.
-pub const WRITES: Quantity = Quantity::known("writes");
-/// Segment of a path: a 64-bit processor whose instructions are counted,
-/// `simulation/rv64/fips?arithmetic=rv64im&bits=1024&loops=full`.
-pub const RV64: &str = "rv64";
-/// Parameter: the instructions that multiply and add in a simulated routine: [`V8`], [`RV64IM`] or
-/// [`EXTENDED`].
-pub const ARITHMETIC: &str = "arithmetic";
-/// Value of [`ARITHMETIC`]: the instructions of SPARC V8.
+/// Arithmetic of a simulated core: the instructions of SPARC V8.
 pub const V8: &str = "v8";
-/// Value of [`ARITHMETIC`]: the instructions of RV64IM.
-pub const RV64IM: &str = "rv64im";
-/// Value of [`ARITHMETIC`]: the base instructions and those of the multiply-add extension.
+/// Arithmetic of a simulated core: the base instructions and those of the multiply-add extension.
 pub const EXTENDED: &str = "extended";
-/// Parameter: the instruction that waits until a product is in the accumulator: the next
-/// instruction (`blocking`), or the next instruction that uses the accumulator (`decoupled`).
-pub const ISSUE: &str = "issue";
-/// Parameter: the form of the innermost loops of a simulated routine: `index`, `pointers`,
-/// `unrolled-4`, `full`.
-pub const LOOPS: &str = "loops";
-/// Parameter: slots that the simulated core takes for one multiplication of two words.
-pub const SLOTS: &str = "slots";
-/// Parameter: the routine for an exponentiation's squares.
-pub const SQUARE: &str = "square";
-/// Parameter: the number of products in the body of an innermost loop.
-pub const UNROLL: &str = "unroll";
-/// Parameter: the size of an exponentiation's window in bits.
-pub const WINDOW: &str = "window";
-
 /// First segment of the subjects of the engine, `engine/rsa-2048/sign?by=engine&threads=16`; and
 /// value of [`BY`]: operations through the engine.
 pub const ENGINE: &str = "engine";

@@ -2,11 +2,12 @@
 
 use core::fmt;
 use core::ops::RangeInclusive;
+use std::collections::BTreeSet;
 
 use tollgate_record::vocabulary::BY;
 use tollgate_record::{Kind, Record};
 
-use crate::text::cut;
+use crate::text::{cut, wrapped};
 
 /// The years in which a cited paper may have been printed. The range excludes the key sizes 1024
 /// and 2048, which are not years.
@@ -57,6 +58,20 @@ impl fmt::Display for Citation {
         write!(f, "[{}]", self.key)?;
         self.year.map_or(Ok(()), |year| write!(f, " {year}"))
     }
+}
+
+/// Returns the sources of published records: a paragraph for each source, without repetition.
+pub(crate) fn sources<'a>(records: impl Iterator<Item = &'a Record>) -> String {
+    let sources: BTreeSet<String> = records.filter_map(source).collect();
+    sources.iter().map(|source| wrapped(source)).collect()
+}
+
+/// Returns the citation of a figure and its place in the paper: `[ITA00] 2000: table 5`.
+pub(crate) fn source(record: &Record) -> Option<String> {
+    let Kind::Published { source } = &record.kind else {
+        return None;
+    };
+    Some(format!("{}: {source}", Citation::of(record)?))
 }
 
 fn in_brackets(source: &str) -> Option<String> {

@@ -5,8 +5,7 @@
 //! a whole report as one file. Related figures have the same subject and a quantity of the
 //! [vocabulary](tollgate_record::vocabulary). Their kind states whether they are measured,
 //! predicted or published. For a missing record, a table prints `-` or the command that measures
-//! it. [`rungs`] shows all six rungs in one table. Each rung also has its own table: [`model`],
-//! [`kernel`], [`speed`], [`session`], [`server`], [`fleet`].
+//! it. [`rungs`] shows all six rungs in one table. Each rung also has its own table: [`kernel`], [`speed`], [`session`], [`server`], [`fleet`].
 //!
 //! The crate measures nothing. It accepts figures from other machines and tools, and does not panic
 //! on any record.
@@ -31,7 +30,7 @@ pub mod chart;
 mod cite;
 pub mod context;
 pub mod engine;
-pub mod eti10;
+pub mod experiment;
 mod figure;
 mod flagship;
 pub mod fleet;
@@ -41,28 +40,19 @@ pub mod html;
 pub mod kernel;
 mod lookup;
 pub mod markdown;
-pub mod model;
 mod names;
 mod pairs;
-pub mod pkeu;
 pub mod plan;
 pub mod points;
 pub mod profile;
-pub mod proxy;
-pub mod published;
 pub mod rungs;
-pub mod sensitivity;
 pub mod server;
 pub mod session;
-pub mod share;
 mod signing;
-pub mod simulation;
 pub mod speed;
-pub mod stores;
 mod table;
 pub mod text;
 pub mod timeline;
-pub mod variants;
 pub mod what_if;
 
 pub use text::WIDTH;

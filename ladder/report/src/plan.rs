@@ -50,8 +50,8 @@ pub fn table(records: &[Record]) -> String {
     }
     text += &wrapped(
         "cut: the calls of a batch, by the costs measured here: [n] is a call of n requests in \
-         lanes, 2 of two requests in step, 1 of one request alone. share: cycles/op divided by the \
-         cost of a single operation. built in: the program's cut, if it differs. loses: the extra \
+         lanes, 1 of one request alone. share: cycles/op divided by the cost of a single \
+         operation. built in: the program's cut, if it differs. loses: the extra \
          cost of that cut, by the costs measured here. A call on lanes costs the same for any \
          number of used lanes. In larger batches, lanes run all requests, none, or as many as fill \
          whole calls.",

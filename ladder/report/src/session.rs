@@ -6,11 +6,11 @@ use tollgate_record::vocabulary::{
 };
 use tollgate_record::{Protocol, Record, Subject, Topic, Unit};
 
+use crate::cite::sources;
 use crate::figure::{difference, optional, percent};
 use crate::grid::{Column, GAP, fitting};
 use crate::lookup::Origin::{self, Measured, Predicted, Published};
 use crate::lookup::{Lookup, MISSING, distinct};
-use crate::model::sources;
 use crate::names::{self, who};
 use crate::table::{Row, Table};
 

@@ -6,9 +6,8 @@ use super::work::{
     BLOCKS, FORMS, NARROW, NARROW_FOLDS, NARROW_PRODUCTS, SIZES, blocks, field_carries,
     field_limbs, field_products, field_squares, finish, fold_columns, half_finish, half_fold,
     half_fold_rows, half_rows, half_triangle, halves, limb_adding, limb_diagonal, limb_masking,
-    limb_steps, limb_steps_squared, limb_tile, limb_triangle, long_blocks, montgomery_forms,
-    narrow_fold, narrow_rows, nothing, row, rows, small_factor, streams, sum, triangle,
-    whole_square,
+    limb_tile, limb_triangle, long_blocks, montgomery_forms, narrow_fold, narrow_rows, nothing,
+    row, rows, small_factor, streams, sum, triangle, whole_square,
 };
 use super::{Multiplies, Row, Work};
 use crate::machine_code::instruction::{R9, RCX, RDI, RDX, RSI};
@@ -112,18 +111,9 @@ pub(crate) const TABLE: &[Row] = &[
         "3, 1, 1; 3, 2, 1; 5, 1, 5; 5, 2, 5",
         |p| Work::rows(blocks(3 * p[0] + p[2], p[0])),
     ),
-    row(
-        "amm52_long_blocks_ifma::amm52_long_blocks_ifma",
-        "blocks; lengths",
-        "8, 8, 4; 10, 8, 10; 5, 2, 5; 10, 2, 10",
-        |p| long_blocks(p[0], p[1], p[2]),
-    ),
-    row(
-        "amm52_long_blocks_ifma::window52_long_blocks_ifma",
-        "squares of a window; lengths",
-        "5, 5",
-        |p| Work::rows(long_blocks(p[0], 2, p[1]).once),
-    ),
+    row("amm52_long_blocks_ifma::amm52_long_blocks_ifma", "blocks; lengths", "8, 4; 10, 10", |p| {
+        long_blocks(p[0], p[1])
+    }),
     row(
         "select52_blocks_ifma::select52_blocks_ifma",
         "entries; lengths",
@@ -216,16 +206,6 @@ pub(crate) const TABLE: &[Row] = &[
         ],
     })
     .secret_stack(&[8]),
-    // k0
-    row("amm64_mulx::amm64_mulx_tile", "nothing", "", |_| Work::once(limb_steps(8))).secret(&[8]),
-    row("ams64_mulx::ams64_mulx_tile", "nothing", "", |_| Work::once(limb_steps_squared(8)))
-        .secret(&[1]),
-    // Stream
-    row("window64_mulx::window64_mulx", "squares, streams", "1; 2", |_| Work {
-        once: Multiplies::NONE,
-        passes: vec![limb_steps(8), limb_steps_squared(8)],
-    })
-    .structs(&[(RDI, 1)]),
     row("ladder52_mb8_ifma::ladder52_mb8_ifma", "bits", "", |_| Work {
         once: field_carries(4),
         passes: vec![sum(&[

@@ -20,7 +20,7 @@ pub(super) const NARROW_PRODUCTS: &str =
 
 /// Parameters K, L, C of lane blocks whose products have no loop: digits of a block, blocks of a
 /// number, digits of the last block that count.
-pub(super) const BLOCKS: &str = "3, 4, 1; 3, 7, 2; 5, 4, 5; 4, 8, 2; 5, 8, 5";
+pub(super) const BLOCKS: &str = "3, 4, 1; 5, 4, 5; 4, 8, 2; 5, 8, 5";
 
 /// Returns a row whose arguments are all public.
 pub(crate) const fn row(
@@ -77,13 +77,9 @@ pub(super) fn blocks(rows: u64, k: u64) -> Multiplies {
     Multiplies::halves(2 * rows * k + 1, 2 * rows * k)
 }
 
-/// Returns a product in L lane blocks of K digits; C digits of the last block count. The last block
-/// and a row of zeros are outside the loop. Each pass is one other block. If there is only one
-/// other block, LLVM removes the loop and the row of zeros.
-pub(super) fn long_blocks(k: u64, l: u64, c: u64) -> Work {
-    if l == 2 {
-        return Work::once(blocks(k + c, k));
-    }
+/// Returns a product in eight lane blocks of K digits; C digits of the last block count. The last
+/// block and a row of zeros are outside the loop. Each pass is one other block.
+pub(super) fn long_blocks(k: u64, c: u64) -> Work {
     let last = k * (2 * c + 1);
     Work { once: Multiplies::halves(last + 1, last), passes: vec![halves(2 * k * k)] }
 }
@@ -108,30 +104,6 @@ pub(super) fn limb_diagonal(w: u64) -> Multiplies {
 /// Returns the last sums of a row of tiles, with two carries.
 pub(super) fn limb_adding(w: u64) -> Multiplies {
     Multiplies::limbs(0, w + 2, w + 2)
-}
-
-/// Returns a product of one tile of W limbs, alternating with the rows of its reduction. The first
-/// product row adds to nothing.
-pub(super) fn limb_steps(w: u64) -> Multiplies {
-    let rows = (w - 1) * (w + 1);
-    limb_steps_reduced(Multiplies::limbs(w * w, rows, rows), w)
-}
-
-/// Returns the square of one tile: about half of the products and, in all rows except the last, a
-/// product with the bit above the doubled limbs.
-pub(super) fn limb_steps_squared(w: u64) -> Multiplies {
-    let (products, first) = (w * (w + 1) / 2, w);
-    let bits = w - 1;
-    // each row adds the carries of both chains; the first row uses ADC instead
-    let (adcx, adox) = (products - first + 2 * (w - 1), products - first + w - 1);
-    limb_steps_reduced(Multiplies::limbs(products + bits, adcx, adox), w)
-}
-
-/// Adds to a product the W rows of its reduction, each with W limbs of m, and the masks of m.
-fn limb_steps_reduced(product: Multiplies, w: u64) -> Multiplies {
-    let Multiplies([_, _, mulx, adcx, adox, _]) = product;
-    let rows = w * (w + 1);
-    Multiplies::limbs(mulx + w * w + w, adcx + rows, adox + rows)
 }
 
 /// Masks W limbs of m: each limb is multiplied by the carry, 0 or 1.

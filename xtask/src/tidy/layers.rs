@@ -1,6 +1,7 @@
 //! A crate depends only on crates of a strictly lower layer. The engine never depends on the
-//! ladder; the ladder uses the engine only through its public API. Kernels may depend on a short
-//! list of crates.
+//! ladder; the ladder uses the engine only through its public API. Neither depends on `papers/`,
+//! except for the program and the data of the publications. Kernels may depend on a short list of
+//! crates.
 
 use super::Finding;
 use crate::workspace::{Crate, File, Workspace};
@@ -21,6 +22,10 @@ const ENGINE_TESTS_MAY_USE: [(&str, &str); 9] = [
     ("tollgate-rsa", "tollgate-rerun"),
     ("tollgate-rustls", "tollgate-tls-client"),
 ];
+/// The crate of the ladder that may use those of `papers/`.
+const PAPERS_USER: &str = "tollgate-cli";
+/// The crate of `papers/` that every crate of the ladder may use.
+const PAPERS_DATA: &str = "tollgate-published";
 /// The crate of these checks, which belongs to no layer.
 const EXEMPT: &str = "xtask";
 
@@ -67,6 +72,18 @@ fn check_crate(workspace: &Workspace, krate: &Crate) -> Vec<Finding> {
                     line(name),
                     format!("the engine depends on {name}, a crate of the ladder"),
                     "move what both need into the engine, or list the test in tidy/layers.rs",
+                ));
+            }
+            if below.folder.starts_with("papers/")
+                && !krate.folder.starts_with("papers/")
+                && (krate.folder.starts_with("engine/") || krate.name != PAPERS_USER)
+                && (krate.folder.starts_with("engine/") || *name != PAPERS_DATA)
+            {
+                findings.push(Finding::new(
+                    &manifest,
+                    line(name),
+                    format!("depends on {name}, a crate of papers/"),
+                    format!("only {PAPERS_USER} uses these; figures are in {PAPERS_DATA}"),
                 ));
             }
             // A crate without a layer is reported separately.
@@ -124,6 +141,20 @@ mod tests {
             ["crates/left/Cargo.toml:4: layer 1 depends on right of layer 1; \
               depend on lower layers only, or move what both need further down"]
         );
+    }
+
+    #[test]
+    fn only_the_program_uses_the_studies_of_papers() {
+        let user = |name: &str, folder: &str, uses: &str| {
+            let below = Crate { folder: "papers/x".into(), ..krate(uses, 1, &[]) };
+            let above = krate(name, 2, &[fake::dependency(uses)]);
+            findings(&[Crate { folder: folder.into(), ..above }, below]).len()
+        };
+        assert_eq!(user("tollgate-cli", "ladder/cli", "tollgate-itanium"), 0);
+        assert_eq!(user("tollgate-leon2", "papers/leon2", "tollgate-itanium"), 0);
+        assert_eq!(user("tollgate-report", "ladder/report", "tollgate-published"), 0);
+        assert_eq!(user("tollgate-report", "ladder/report", "tollgate-itanium"), 1);
+        assert_eq!(user("tollgate-rsa", "engine/rsa", "tollgate-published"), 1);
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod compiled;
 mod doubles;
 mod driver;
 mod faults;
+mod judge;
 mod library;
 mod meter;
 mod operations;

@@ -47,8 +47,7 @@ pub(crate) fn pair(
 ) {
     let ([p, q], [z_p, z_q], [e_p, e_q]) = ([pair.p(), pair.q()], z, e);
     if let Some(m) = pair.blocks() {
-        let pairs = [Base { x, e }, Base::default()];
-        let [set] = exp(kernel, bits, [Input { m, pairs }], t);
+        let [set] = exp(kernel, bits, [Input { m, x, e }], t);
         leave(kernel, set, [(p, z_p), (q, z_q)]);
     } else {
         let inputs = [(p, e_p), (q, e_q)].map(|(m, e)| Input::one(alone(m), x, e));
@@ -71,23 +70,17 @@ fn leave<const N: usize>(
     }
 }
 
-/// x, and its exponents modulo the two numbers of a pair.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Base<'a> {
+/// The input of one set: x, and its exponent for each number.
+pub(super) struct Input<'a> {
+    pub(super) m: &'a Modulus<Row>,
     pub(super) x: &'a [u64],
     pub(super) e: [&'a [u64]; 2],
 }
 
-/// The inputs of one set. Pair i consists of the numbers 2i and 2i + 1.
-pub(super) struct Input<'a> {
-    pub(super) m: &'a Modulus<Row>,
-    pub(super) pairs: [Base<'a>; 2],
-}
-
 impl<'a> Input<'a> {
-    /// Returns the input of a set with a single number; the other numbers have no exponent.
+    /// Returns the input of a set with a single number; another number has no exponent.
     pub(super) fn one(m: &'a Modulus<Row>, x: &'a [u64], e: &'a [u64]) -> Self {
-        Self { m, pairs: [Base { x, e: [e, &[]] }, Base::default()] }
+        Self { m, x, e: [e, &[]] }
     }
 }
 
@@ -138,11 +131,10 @@ pub(super) fn exp<'a, const S: usize>(
         let (next, t) = t.split_at_mut(k);
         let (y, e) = t.split_at_mut(k);
         for number in 0..blocks.numbers() {
-            let of_pair = input.pairs[number / 2].e[number % 2];
-            load_exponent(e, number * blocks.lanes(), blocks.lanes(), of_pair, bits);
+            load_exponent(e, number * blocks.lanes(), blocks.lanes(), input.e[number], bits);
         }
         let mut set = Set { m: input.m, z, next, y, table, e };
-        set.enter(kernel, blocks, input.pairs.map(|pair| pair.x));
+        set.enter(kernel, blocks, input.x);
         set
     });
     for i in 2..1 << w {
@@ -200,15 +192,15 @@ impl Set<'_> {
     ///
     /// Some layouts cannot multiply numbers up to 14m (see [`Blocks::takes_sums`]). They need one
     /// more product.
-    fn enter(&mut self, kernel: impl WindowKernel, blocks: Blocks, x: [&[u64]; 2]) {
+    fn enter(&mut self, kernel: impl WindowKernel, blocks: Blocks, x: &[u64]) {
         let m = self.m;
         let (a, rest) = self.table.split_at_mut(blocks.k());
         let sum = &mut rest[..blocks.k()];
         let half = blocks.bits_max() / 64;
-        let halves = x.map(|x| x.split_at(x.len().min(half)));
-        (0..blocks.numbers()).for_each(|i| blocks.pack(self.z, i, halves[i / 2].1));
+        let (lower, upper) = x.split_at(x.len().min(half));
+        blocks.pack_all(self.z, upper);
         kernel.amm(a, self.z, m.upper(), m, &mut []);
-        (0..blocks.numbers()).for_each(|i| blocks.pack(self.z, i, halves[i / 2].0));
+        blocks.pack_all(self.z, lower);
         kernel.amm(self.next, self.z, m.rr(), m, &mut []);
         blocks.add(sum, a, self.next);
         if !blocks.takes_sums() {
@@ -232,46 +224,36 @@ impl Set<'_> {
     }
 }
 
-/// z := x^e mod m for each of the S numbers, in step. e is public, odd and the same for all; x < R.
-/// `t` has 4K rows for each number.
-pub(crate) fn exp_vartime<const S: usize>(
+/// z := x^e mod m. e is public and odd; x < R. `t` has 4K rows.
+pub(crate) fn exp_vartime(
     kernel: impl WindowKernel,
-    m: [&Modulus<u64>; S],
-    x: [&[u64]; S],
+    m: &Modulus<u64>,
+    x: &[u64],
     e: &[u64],
-    z: [&mut [u64]; S],
+    z: &mut [u64],
     t: &mut [Row],
 ) {
-    let (sets, blocks) = (m.map(alone), Blocks::of_shape(alone(m[0]).shape()));
+    let set = alone(m);
+    let blocks = Blocks::of_shape(set.shape());
     let bit = |i: usize| e[i / 64] >> (i % 64) & 1 == 1;
     assert!(bit(0), "a public exponent is odd");
     let top = (0..e.len() * 64).rev().find(|&i| bit(i)).unwrap_or(0);
-    let mut parts = t.chunks_exact_mut(4 * blocks.k());
-    let mut rows = core::array::from_fn::<_, S, _>(|i| {
-        let t = parts.next().expect("scratch for each number");
-        let (plain, t) = t.split_at_mut(blocks.k());
-        let (base, t) = t.split_at_mut(blocks.k());
-        let (power, next) = t.split_at_mut(blocks.k());
-        blocks.pack_all(plain, x[i]);
-        kernel.amm(base, plain, sets[i].rr(), sets[i], &mut []);
-        power.copy_from_slice(if top == 0 { sets[i].one() } else { base });
-        (plain, base, power, next)
-    });
+    let (plain, t) = t.split_at_mut(blocks.k());
+    let (base, t) = t.split_at_mut(blocks.k());
+    let (mut power, t) = t.split_at_mut(blocks.k());
+    let mut next = &mut t[..blocks.k()];
+    blocks.pack_all(plain, x);
+    kernel.amm(base, plain, set.rr(), set, &mut []);
+    power.copy_from_slice(if top == 0 { set.one() } else { base });
     for i in (0..top).rev() {
-        for ((_, _, power, next), m) in rows.iter_mut().zip(sets) {
-            kernel.amm(next, power, power, m, &mut []);
-            core::mem::swap(power, next);
-        }
+        kernel.amm(next, power, power, set, &mut []);
+        core::mem::swap(&mut power, &mut next);
         if i > 0 && bit(i) {
-            for ((_, base, power, next), m) in rows.iter_mut().zip(sets) {
-                kernel.amm(next, power, base, m, &mut []);
-                core::mem::swap(power, next);
-            }
+            kernel.amm(next, power, base, set, &mut []);
+            core::mem::swap(&mut power, &mut next);
         }
     }
-    for (i, ((plain, _, power, next), z)) in rows.into_iter().zip(z).enumerate() {
-        // the last product multiplies by the plain x: its result is not in Montgomery form
-        kernel.amm(next, power, plain, sets[i], &mut []);
-        canonical(z, next, 0, blocks, m[i]);
-    }
+    // the last product multiplies by the plain x: its result is not in Montgomery form
+    kernel.amm(next, power, plain, set, &mut []);
+    canonical(z, next, 0, blocks, m);
 }

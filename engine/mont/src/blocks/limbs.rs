@@ -45,6 +45,7 @@ pub(crate) fn amm<K: Kernel<Word = Row>>(
 }
 
 /// z := x mod m for the x < 8m in the lanes of `number`.
+#[inline(never)] // as `Blocks::pack`
 pub(super) fn canonical(z: &mut [u64], x: &[Row], number: usize, blocks: Blocks, m: &Modulus<u64>) {
     let mut limbs = [0; LIMBS];
     let limbs = &mut limbs[..=z.len()];

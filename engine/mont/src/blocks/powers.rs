@@ -1,15 +1,14 @@
-//! Exponentiations of a [`BlockKernel`]: with secret exponents modulo the primes of one or two
-//! keys, and with public exponents.
+//! Exponentiations of a [`BlockKernel`]: with secret exponents modulo the primes of a key, and with
+//! public exponents.
 
 use super::Blocks;
-use super::exp::{Base, Input, alone, exp, exp_rows, exp_vartime};
-use crate::contract::Kernel;
+use super::exp::{Input, alone, exp, exp_rows, exp_vartime};
 use crate::dispatch::BlockKernel;
 use crate::modulus::{Modulus, Pair};
 use crate::shape::Shape;
 use crate::word::Row;
 
-/// The input and output of [`BlockKernel::powers`]: x^`e[0]` mod p and x^`e[1]` mod q.
+/// The input and output of [`BlockKernel::power`]: x^`e[0]` mod p and x^`e[1]` mod q.
 pub struct Power<'a> {
     /// p and q.
     pub pair: &'a Pair<u64>,
@@ -29,104 +28,51 @@ impl core::fmt::Debug for Power<'_> {
 }
 
 impl BlockKernel {
-    /// Returns the rows of scratch memory for `count` (one or two) powers, with moduli of this
-    /// shape and exponents of `bits` bits. Returns `None` if such moduli have no blocks, or if two
-    /// powers are asked for and four moduli do not fit side by side.
-    pub fn powers_rows(self, limbs: Shape, bits: usize, count: usize) -> Option<usize> {
-        let blocks = match count {
-            1 => Blocks::pair_of_limbs(limbs)?,
-            _ => Blocks::four_of_limbs(limbs).filter(|_| count == 2)?,
-        };
-        Some(exp_rows(blocks, bits, 2 * count / blocks.numbers()))
+    /// Returns the rows of scratch memory for a power, with moduli of this shape and exponents of
+    /// `bits` bits. Returns `None` if such moduli have no blocks.
+    pub fn power_rows(self, limbs: Shape, bits: usize) -> Option<usize> {
+        let blocks = Blocks::of_limbs(limbs)?;
+        Some(exp_rows(blocks, bits, 2 / blocks.numbers()))
     }
 
-    /// Computes one power, or two side by side, for exponents below 2^`bits`. All moduli have the
-    /// same shape. For two powers, this loads `four` with both pairs of moduli (see
-    /// [`Modulus::unloaded`]). Wipe `four` afterwards.
-    ///
-    /// The results stay in Montgomery form: z :== x^e * R modulo p and q, below 7p and 7q. R is
-    /// that of the [`Blocks`] for two primes.
+    /// Computes a power, for exponents below 2^`bits`. The results stay in Montgomery form: z :==
+    /// x^e * R modulo p and q, below 7p and 7q. R is that of the [`Blocks`] of the primes.
     ///
     /// # Panics
     ///
-    /// If the pairs have different shapes, [`powers_rows`](Self::powers_rows) returns `None`, an
-    /// operand has a wrong length, `bits` is 0, or t has fewer rows than `powers_rows` returns.
-    pub fn powers(
-        self,
-        bits: usize,
-        powers: &mut [Power<'_>],
-        four: &mut Modulus<Row>,
-        t: &mut [Row],
-    ) {
-        let shape = powers[0].pair.p().shape();
-        for power in &*powers {
-            assert!(power.pair.p().shape() == shape, "powers side by side have one shape");
-            assert!(power.z.iter().all(|z| z.len() == shape.k() + 1), "z has a limb more than p");
-        }
-        match powers {
-            [power] => match power.pair.blocks() {
-                Some(m) => {
-                    let pairs = [power.raised(), Base::default()];
-                    let [set] = exp(self, bits, [Input { m, pairs }], t);
-                    power.read(set.m, set.z, 0);
-                }
-                None => {
-                    let [p, q] = [power.pair.p(), power.pair.q()];
-                    let inputs = [(p, power.e[0]), (q, power.e[1])]
-                        .map(|(m, e)| Input::one(alone(m), power.x, e));
-                    for (z, set) in power.z.iter_mut().zip(exp(self, bits, inputs, t)) {
-                        Blocks::of_shape(set.m.shape()).unpack(z, set.z, 0);
-                    }
-                }
-            },
-            [a, b] => {
-                let [m_a, m_b] = [&*a, &*b].map(|power| power.pair.four_way().expect("four fit"));
-                four.load_halves(m_a, m_b);
-                let pairs = [a.raised(), b.raised()];
-                let [set] = exp(self, bits, [Input { m: four, pairs }], t);
-                self.amm(set.next, set.z, set.m.exit_factor(), set.m, &mut []);
-                a.read(set.m, set.next, 0);
-                b.read(set.m, set.next, 2);
+    /// If [`power_rows`](Self::power_rows) returns `None`, an operand has a wrong length, `bits` is
+    /// 0, or t has fewer rows than `power_rows` returns.
+    pub fn power(self, bits: usize, power: Power<'_>, t: &mut [Row]) {
+        let Power { pair, x, e, z } = power;
+        assert!(z.iter().all(|z| z.len() == pair.p().k() + 1), "z has a limb more than p");
+        if let Some(m) = pair.blocks() {
+            let [set] = exp(self, bits, [Input { m, x, e }], t);
+            let blocks = Blocks::of_shape(m.shape());
+            for (number, z) in z.into_iter().enumerate() {
+                blocks.unpack(z, set.z, number);
             }
-            _ => panic!("{} powers do not fit side by side", powers.len()),
+            return;
+        }
+        let inputs = [(pair.p(), e[0]), (pair.q(), e[1])].map(|(m, e)| Input::one(alone(m), x, e));
+        for (z, set) in z.into_iter().zip(exp(self, bits, inputs, t)) {
+            Blocks::of_shape(set.m.shape()).unpack(z, set.z, 0);
         }
     }
-}
 
-impl<'a> Power<'a> {
-    fn raised(&self) -> Base<'a> {
-        Base { x: self.x, e: self.e }
-    }
-
-    /// Reads the results from the numbers `first` and `first + 1`.
-    fn read(&mut self, m: &Modulus<Row>, rows: &[Row], first: usize) {
-        let blocks = Blocks::of_shape(m.shape());
-        for (number, z) in (first..).zip(&mut self.z) {
-            blocks.unpack(z, rows, number);
-        }
-    }
-}
-
-impl BlockKernel {
-    /// z := x^e mod m for each of a few numbers side by side, below m. e is *public*, odd and the
-    /// same for all; x < m. The time depends on e alone.
+    /// z := x^e mod m, below m. e is *public* and odd; x < m. The time depends on e alone.
     ///
     /// # Panics
     ///
-    /// If a number has a wrong length, the moduli have different shapes or no blocks, e is even, or
-    /// t has fewer than 4K rows for each number.
-    pub fn powers_vartime<const S: usize>(
+    /// If a number has a wrong length, m has no blocks, e is even, or t has fewer than 4K rows.
+    pub fn power_vartime(
         self,
-        m: [&Modulus<u64>; S],
-        x: [&[u64]; S],
+        m: &Modulus<u64>,
+        x: &[u64],
         e: &[u64],
-        z: [&mut [u64]; S],
+        z: &mut [u64],
         t: &mut [Row],
     ) {
-        let first = m[0].shape();
-        for ((m, x), z) in m.iter().zip(x).zip(&z) {
-            assert!(m.shape() == first && x.len() == m.k() && z.len() == m.k(), "K limbs of each");
-        }
+        assert!(x.len() == m.k() && z.len() == m.k(), "x and z have K limbs");
         exp_vartime(self, m, x, e, z, t);
     }
 }

@@ -6,7 +6,7 @@ use tollgate_cpu::{HaveIfma, proven};
 
 use crate::contract::Kernel;
 use crate::kernels::amm52_blocks_ifma::{amm52_blocks_ifma, window52_blocks_ifma};
-use crate::kernels::amm52_long_blocks_ifma::{amm52_long_blocks_ifma, window52_long_blocks_ifma};
+use crate::kernels::amm52_long_blocks_ifma::amm52_long_blocks_ifma;
 use crate::kernels::amm52_mb8_ifma::{Product, amm52_mb8_ifma};
 use crate::kernels::ams52_mb8_ifma::{Square, ams52_mb8_ifma};
 use crate::kernels::columns52_ifma::columns_mut;
@@ -201,7 +201,7 @@ fn whole_mut<const W: usize>(x: &mut [Row]) -> &mut [__m512i; W] {
     vectors_mut(x).first_chunk_mut().expect("a number of one tile")
 }
 
-/// z := z^{2^squares} * table[index] / R^{2^squares}, for two or four numbers.
+/// z := z^{2^squares} * table[index] / R^{2^squares}, for two numbers.
 pub(super) fn window_blocks(
     z: &mut [Row],
     squares: usize,
@@ -237,12 +237,6 @@ pub(super) fn window_blocks(
                 window52_blocks_ifma::<5, 2, 5>(z, squares, table, index, constants(m), k0)
             );
         }
-        (5, 2, _) => {
-            proven!(
-                proof,
-                window52_long_blocks_ifma::<5, 5>(z, squares, table, index, constants(m), k0)
-            );
-        }
         (k, lanes, _) => unreachable!("no windows of {k} digits for {lanes} lanes"),
     }
 }
@@ -252,22 +246,15 @@ pub(super) fn amm_blocks(z: &mut [Row], x: &[Row], y: &[Row], m: &Modulus<Row>, 
     let (z, rows, x, y) = (vectors_mut(z), x, vectors(x), vectors(y));
     let k0 = &vectors(m.k0_in_place())[0];
     match (m.shape().k(), m.shape().tile()) {
-        (5, 2) => {
-            proven!(proof, amm52_long_blocks_ifma::<5, 2, 5>(z, x, rows, y, constants(m), k0));
-        }
-        (10, 2) => {
-            proven!(proof, amm52_long_blocks_ifma::<10, 2, 10>(z, x, rows, y, constants(m), k0));
-        }
         (3, 4) => proven!(proof, amm52_blocks_ifma::<3, 4, 1>(z, x, rows, y, constants(m), k0)),
         (5, 4) => proven!(proof, amm52_blocks_ifma::<5, 4, 5>(z, x, rows, y, constants(m), k0)),
-        (3, 7) => proven!(proof, amm52_blocks_ifma::<3, 7, 2>(z, x, rows, y, constants(m), k0)),
         (4, 8) => proven!(proof, amm52_blocks_ifma::<4, 8, 2>(z, x, rows, y, constants(m), k0)),
         (5, 8) => proven!(proof, amm52_blocks_ifma::<5, 8, 5>(z, x, rows, y, constants(m), k0)),
         (8, 8) => {
-            proven!(proof, amm52_long_blocks_ifma::<8, 8, 4>(z, x, rows, y, constants(m), k0));
+            proven!(proof, amm52_long_blocks_ifma::<8, 4>(z, rows, y, constants(m), k0));
         }
         (10, 8) => {
-            proven!(proof, amm52_long_blocks_ifma::<10, 8, 10>(z, x, rows, y, constants(m), k0));
+            proven!(proof, amm52_long_blocks_ifma::<10, 10>(z, rows, y, constants(m), k0));
         }
         (k, lanes) => unreachable!("no blocks of {k} digits for {lanes} lanes"),
     }

@@ -1,12 +1,11 @@
-// Almost Montgomery multiply (AMM), z :== x * y / R (mod m), of one number in eight or seven lane
-// blocks (L = 8, 7) or of two numbers in four blocks each (L = 4). Inputs x[K], y[K], k0, and c,
+// Almost Montgomery multiply (AMM), z :== x * y / R (mod m), of one number in eight lane blocks
+// (L = 8) or of two numbers in four blocks each (L = 4). Inputs x[K], y[K], k0, and c,
 // which contains b1[K] = 2^-52 mod m, b2[K] = 2^-104 mod m and m[K]; output z[K]. For the layout
 // and R see `blocks.rs`. A product uses C digits of the last block.
 //
 // Requires  m odd; 64m <= R (C = 1: 32m); x, y < R; x*y <= R*m (C = 1: 2R*m), which is true if
 //           x, y < 8m; k0 = -1/m mod 2^52; b1, b2 < m.
-//           Digits may be dirty: only their low 52 bits count. An unused lane (L = 7) is zero in
-//           y, b1, b2 and m. It is then zero in z, since 7m fits in seven blocks without a carry.
+//           Digits may be dirty: only their low 52 bits count.
 // Ensures   z < 7m, z :== x*y/R (mod m). Digits of z are dirty, except the last one of each block;
 //           that digit may use its spare bit.
 // Counts    4 * rows * K + 1 vpmadd52, rows = (L - 1) * K + C; each does L blocks of 8 / L numbers.
@@ -72,7 +71,7 @@ const fn ahead(k: usize, lanes: usize, distance: usize) -> usize {
     }
 }
 
-/// Returns x * y / R. `rows` is x in memory, for L = 8 and 7. TAG creates an instance for each
+/// Returns x * y / R. `rows` is x in memory, for L = 8. TAG creates an instance for each
 /// caller, since LLVM inlines a function that has a single caller.
 #[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]

@@ -1,10 +1,8 @@
-// Almost Montgomery multiply (AMM), z :== x * y / R (mod m), of one number in eight lane blocks
-// (L = 8) or of four numbers in two blocks each (L = 2), for blocks of many digits. Inputs x[K],
-// y[K], k0, and c, which contains b1[K], b2[K] and m[K]; output z[K].
+// Almost Montgomery multiply (AMM), z :== x * y / R (mod m), of one number in eight lane blocks of
+// many digits. Inputs x[K], y[K], k0, and c, which contains b1[K], b2[K] and m[K]; output z[K].
 //
 // Requires, Ensures, Time, Model: those of `amm52_blocks_ifma`, and C >= 2.
-// Counts    4 * rows * K + 2K + 1 vpmadd52: one more reduction row, of zeros. For L = 2 no loop
-//           remains, and LLVM drops that row.
+// Counts    4 * rows * K + 2K + 1 vpmadd52: one more reduction row, of zeros.
 //! `amm52_long_blocks_ifma`: the rows of `amm52_blocks_ifma` in a loop over the blocks.
 //!
 //! Unrolled, 60 or 80 rows are 20 KB of code and need more accumulators than there are registers.
@@ -16,38 +14,30 @@ use core::arch::x86_64::*;
 use core::hint::black_box;
 
 use super::lanes52_blocks::{Constants, Pin, digits, down, low_lanes, spread};
-use super::select52_blocks_ifma::powered;
 use super::tiles52_ifma::{V, add, block, hi, lo};
 use super::unroll::{un, un10};
-use crate::word::Row;
+use crate::word::{LANES, Row};
 
 /// Number of product rows before the first reduction row, the fastest measured.
 const AHEAD: usize = 2;
 
-/// Returns digit `k` of block `a`, copied to all lanes of the block's number. If there is one
-/// number, a broadcast load copies the digit; if there are four, a shuffle does.
+/// Returns digit `k` of block `a` in all lanes, by a broadcast load.
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn digit<const K: usize, const L: usize>(x: &[V; K], rows: &[Row], k: usize, a: usize) -> V {
-    match (L, a) {
-        (2, 0) => _mm512_unpacklo_epi64(x[k], x[k]),
-        (2, _) => _mm512_unpackhi_epi64(x[k], x[k]),
-        _ => _mm512_set1_epi64(rows[k].0[a].cast_signed()),
-    }
+fn digit(rows: &[Row], k: usize, a: usize) -> V {
+    _mm512_set1_epi64(rows[k].0[a].cast_signed())
 }
 
-/// Returns x * y / R. `rows` is x in memory, for L = 8. TAG creates an instance for each caller,
-/// since LLVM inlines a function that has a single caller.
+/// Returns x * y / R. `rows` is x in memory.
 #[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]
-fn product<const K: usize, const L: usize, const C: usize, const TAG: usize>(
-    x: &[V; K],
+fn product<const K: usize, const L: usize, const C: usize>(
     rows: &[Row],
     y: &[V; K],
     c: &Constants<K>,
     k0: &V,
 ) -> [V; K] {
-    const { assert!(K <= 10 && C >= 2 && C <= K && (L == 2 || L == 8), "no such blocks") };
+    const { assert!(K <= 10 && C >= 2 && C <= K, "no such blocks") };
     let low_lanes = low_lanes(L, 1);
     let zero = _mm512_setzero_si512();
     // low and high halves of the columns of this block; 24 covers every index in `un10`
@@ -60,7 +50,7 @@ fn product<const K: usize, const L: usize, const C: usize, const TAG: usize>(
     macro_rules! multiply { ($a:ident, $r:expr, $end:expr) => {{
         let y = black_box(Pin(y)).0;
         if $r < $end {
-            let x = digit::<K, L>(x, rows, $r, $a);
+            let x = digit(rows, $r, $a);
             un10!(J < K {
                 l[$r + J] = lo(l[$r + J], x, y[J]);
                 h[$r + J + 1] = hi(h[$r + J + 1], x, y[J]);
@@ -138,31 +128,16 @@ fn product<const K: usize, const L: usize, const C: usize, const TAG: usize>(
     digits::<K, L, 1, C, 24>(&l, &h)
 }
 
-/// z := x * y / R, for one or four numbers. `rows` is x in memory.
+/// z := x * y / R. `rows` is x in memory.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512ifma")]
-pub(crate) fn amm52_long_blocks_ifma<const K: usize, const L: usize, const C: usize>(
+pub(crate) fn amm52_long_blocks_ifma<const K: usize, const C: usize>(
     z: &mut [V],
-    x: &[V],
     rows: &[Row],
     y: &[V],
     c: &Constants<K>,
     k0: &V,
 ) {
     let z: &mut [V; K] = z.first_chunk_mut().expect("a whole block");
-    *z = product::<K, L, C, 0>(block(x, 0), &rows[..K], block(y, 0), c, k0);
-}
-
-/// A window of an exponentiation of four numbers: see `powered`.
-#[inline(never)]
-#[target_feature(enable = "avx512f,avx512ifma")]
-pub(crate) fn window52_long_blocks_ifma<const K: usize, const C: usize>(
-    z: &mut [V],
-    squares: usize,
-    table: &[V],
-    index: &V,
-    c: &Constants<K>,
-    k0: &V,
-) {
-    powered(z, squares, table, index, |y| *y, |x, y| product::<K, 2, C, 1>(x, &[], y, c, k0));
+    *z = product::<K, LANES, C>(&rows[..K], block(y, 0), c, k0);
 }

@@ -1,21 +1,18 @@
 // Almost Montgomery multiply (AMM), z :== x * y / 2^{64K} (mod m).
-// Inputs x[K], y[K], m[K], k0; output z[K]; scratch t[2K + W], none for one
-// tile of 8. Radix 2^64, tiles of W limbs.
+// Inputs x[K], y[K], m[K], k0; output z[K]; scratch t[2K + W]. Radix 2^64, tiles of W limbs.
 //
 // Requires  m odd; x, y < R = 2^{64K}; k0 = -1/m mod 2^64; W divides K.
 // Ensures   z < R, z :== x*y/R (mod m); z < 2m if x*y <= R*m.
 // Counts    2K^2 + K mulx (K of them imul, for q), and K mulx that mask m.
 // Time      constant: no branch or address depends on x, y, m or k0.
 // Model     amm64_portable.
-//! `amm64_mulx`: product tile by tile, then reduction tile by tile. A number of one tile alternates
-//! rows of both.
+//! `amm64_mulx`: product tile by tile, then reduction tile by tile.
 #![forbid(unsafe_code)]
 
 use tollgate_cpu::HaveAdxBmi2;
 
 use super::chains64_mulx::{Eight, Four};
-use super::steps64_mulx::product;
-use super::tiles64::{Chains, multiply};
+use super::tiles64::multiply;
 
 #[inline(never)]
 pub(crate) fn amm64_mulx<const W: usize>(
@@ -32,18 +29,4 @@ pub(crate) fn amm64_mulx<const W: usize>(
         4 => multiply(z, x, y, m, k0, t, Four(proof)),
         _ => multiply(z, x, y, m, k0, t, Eight(proof)),
     }
-}
-
-/// AMM for K = 8: rows of the product and of the reduction in turn.
-#[inline(never)]
-pub(crate) fn amm64_mulx_tile(
-    z: &mut [u64; 8],
-    x: &[u64; 8],
-    y: &[u64; 8],
-    m: &[u64; 8],
-    k0: u64,
-    proof: HaveAdxBmi2,
-) {
-    let (w, over) = product(x, y, m, k0, proof);
-    Eight(proof).sub(z, w, over, m, &mut 0);
 }

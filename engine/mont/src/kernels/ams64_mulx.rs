@@ -4,19 +4,17 @@
 // Requires  m odd; x < R = 2^{64K}; k0 = -1/m mod 2^64; W divides K.
 // Ensures   z < R, z :== x^2/R (mod m); z < 2m if x^2 <= R*m.
 // Counts    K(K+1)/2 + K^2 + K mulx, and K that mask m: products of different limbs once, doubled
-//           together. For one tile of 8 limbs, the limbs are doubled first: 7 more mulx, for the
-//           bit above the doubled limbs.
+//           together.
 // Time      constant: no branch or address depends on x, m or k0.
 // Model     amm64_portable, with y = x.
 //! `ams64_mulx`: computes products of different limbs tile by tile, once. Then doubles them, adds
-//! the squares of the limbs, and reduces tile by tile. A number of one tile alternates rows.
+//! the squares of the limbs, and reduces tile by tile.
 #![forbid(unsafe_code)]
 
 use tollgate_cpu::HaveAdxBmi2;
 
 use super::chains64_mulx::{Eight, Four};
-use super::steps64_mulx;
-use super::tiles64::{Chains, square};
+use super::tiles64::square;
 
 #[inline(never)]
 pub(crate) fn ams64_mulx<const W: usize>(
@@ -32,18 +30,4 @@ pub(crate) fn ams64_mulx<const W: usize>(
         4 => square(z, x, m, k0, t, Four(proof)),
         _ => square(z, x, m, k0, t, Eight(proof)),
     }
-}
-
-/// AMS for K = 8: rows of the square and of the reduction in turn.
-#[inline(never)]
-pub(crate) fn ams64_mulx_tile(
-    z: &mut [u64; 8],
-    x: &[u64; 8],
-    m: &[u64; 8],
-    k0: u64,
-    t: &mut [u64; 24],
-    proof: HaveAdxBmi2,
-) {
-    let (w, over) = steps64_mulx::square(x, m, k0, t, proof);
-    Eight(proof).sub(z, w, over, m, &mut 0);
 }

@@ -29,7 +29,6 @@ fn and(x: V, mask: i64) -> V {
 pub(super) fn spread<const L: usize, const D: usize>(x: V) -> V {
     match (L, D) {
         (_, 2) => _mm512_shuffle_i64x2::<0x00>(x, x),
-        (2, _) => _mm512_unpacklo_epi64(x, x),
         (4, _) => _mm512_permutex_epi64::<0x00>(x),
         _ => _mm512_broadcastq_epi64(_mm512_castsi512_si128(x)),
     }
@@ -39,7 +38,6 @@ pub(super) fn spread<const L: usize, const D: usize>(x: V) -> V {
 pub(super) const fn low_lanes(l: usize, d: usize) -> __mmask8 {
     match (l, d) {
         (_, 2) => 0x03,
-        (2, _) => 0x55,
         (4, _) => 0x11,
         _ => 0x01,
     }
@@ -51,7 +49,6 @@ pub(super) const fn low_lanes(l: usize, d: usize) -> __mmask8 {
 pub(super) fn down<const L: usize, const D: usize>(x: V) -> V {
     match (L, D) {
         (_, 2) => _mm512_alignr_epi64::<2>(_mm512_setzero_si512(), x),
-        (2, _) => _mm512_unpackhi_epi64(x, _mm512_setzero_si512()),
         (4, _) => _mm512_maskz_permutex_epi64::<0x39>(0x77, x),
         _ => _mm512_alignr_epi64::<1>(_mm512_setzero_si512(), x),
     }
@@ -63,7 +60,6 @@ pub(super) fn down<const L: usize, const D: usize>(x: V) -> V {
 pub(super) fn up<const L: usize, const D: usize>(x: V) -> V {
     match (L, D) {
         (_, 2) => _mm512_alignr_epi64::<6>(x, _mm512_setzero_si512()),
-        (2, _) => _mm512_unpacklo_epi64(_mm512_setzero_si512(), x),
         (4, _) => _mm512_maskz_permutex_epi64::<0x90>(0xEE, x),
         _ => _mm512_alignr_epi64::<7>(x, _mm512_setzero_si512()),
     }

@@ -20,8 +20,6 @@ pub(crate) mod amm52_mb8_avxifma;
 pub(crate) mod amm52_mb8_ifma;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod amm64_mulx;
-#[cfg(target_arch = "aarch64")]
-pub(crate) mod amm64_umulh;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod ams52_mb8_avx2;
 #[cfg(target_arch = "x86_64")]
@@ -32,8 +30,6 @@ pub(crate) mod ams52_mb8_avxifma;
 pub(crate) mod ams52_mb8_ifma;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod ams64_mulx;
-#[cfg(target_arch = "aarch64")]
-pub(crate) mod ams64_umulh;
 #[cfg(target_arch = "x86_64")]
 mod chains64_mulx;
 #[cfg(target_arch = "x86_64")]
@@ -57,8 +53,6 @@ pub(crate) mod select64_sse2;
 #[cfg(target_arch = "x86_64")]
 mod short52_ifma;
 #[cfg(target_arch = "x86_64")]
-mod steps64_mulx;
-#[cfg(target_arch = "x86_64")]
 pub(crate) mod table52_mb8_ifma;
 #[cfg(target_arch = "x86_64")]
 mod tiles26;
@@ -70,17 +64,13 @@ pub(crate) mod tiles26_avx512;
 pub(crate) mod tiles52_avxifma;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod tiles52_ifma;
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[cfg(target_arch = "x86_64")]
 pub(crate) mod tiles64;
 #[cfg(target_arch = "x86_64")]
 mod tiles64_mulx;
-#[cfg(target_arch = "aarch64")]
-mod tiles64_umulh;
 #[cfg(target_arch = "x86_64")]
 mod unmasked;
 #[cfg(target_arch = "x86_64")]
 mod unroll;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod window52_mb8_ifma;
-#[cfg(target_arch = "x86_64")]
-pub(crate) mod window64_mulx;

@@ -1,9 +1,9 @@
-// Almost Montgomery products and squares of limbs, tile by tile, for the tiles of any instruction set.
+// Almost Montgomery products and squares of limbs, tile by tile, for any tiles.
 //
 //   multiply   z :== x * y / 2^{64K} (mod m)       scratch t[2K + W]
 //   square     z :== x^2 / 2^{64K} (mod m)         scratch t[2K + W]
 //
-// Requires and ensures: as the kernels that call them, `amm64_mulx`, `amm64_umulh` and their squares.
+// Requires and ensures: as the kernels that call them, `amm64_mulx` and `ams64_mulx`.
 //
 // The operations on tiles:
 //

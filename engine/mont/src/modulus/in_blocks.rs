@@ -3,7 +3,6 @@
 use super::Modulus;
 use super::field::Field;
 use crate::blocks::Blocks;
-use crate::shape::Shape;
 use crate::word::{Digit, LANES, Row, Scalar, Word};
 
 impl Modulus<Row> {
@@ -13,12 +12,7 @@ impl Modulus<Row> {
         let pack = |x: &[u64]| packed(blocks, x);
         let mut this = Self::bare_in_blocks(blocks, m, field);
         let constants = field.constants(blocks.r_bits(), blocks.bits_max());
-        this.exit_factor = if blocks.numbers() == 4 {
-            let two = Blocks::of_pair(blocks.bits_max()).expect("where four fit, two do");
-            pack(&field.constants(two.r_bits(), 0)[0])
-        } else {
-            pack(&(0..k).fold(constants[1].clone(), |x, _| field.fold(&x, 64)))
-        };
+        this.exit_factor = pack(&(0..k).fold(constants[1].clone(), |x, _| field.fold(&x, 64)));
         [this.one, this.rr, this.upper] = constants.map(|x| pack(&x));
         this.plain_one = pack(&[1]);
         this
@@ -39,44 +33,12 @@ impl Modulus<Row> {
         this
     }
 
-    /// Replaces every second number by q.
-    pub(super) fn take_turns(&mut self, q: &Self) {
-        let lanes = self.shape.tile();
-        self.take(q, |lane| lane / lanes % 2 == 1);
-    }
-
-    /// Returns memory for [`load_halves`](Self::load_halves), without a modulus.
-    pub fn unloaded() -> Self {
-        let mut lanes = Self::lanes(Shape::limbs(1));
-        lanes.rows().into_iter().for_each(Vec::clear);
-        lanes
-    }
-
-    /// Loads the first half of the lanes from a and the second half from b. Both are in lane blocks
-    /// of the same shape. Allocates only if the shape is the largest so far.
-    ///
-    /// # Panics
-    ///
-    /// If the shapes differ.
-    pub fn load_halves(&mut self, a: &Self, b: &Self) {
-        assert!(a.shape == b.shape, "moduli side by side have one shape");
-        self.wipe(); // a vector that grows may free memory without wiping it
-        (self.shape, self.bits, self.k0) = (a.shape, a.bits, a.k0);
-        for (z, a) in self.constants_mut().into_iter().zip(a.constants()) {
-            z.clear();
-            z.extend_from_slice(a);
-        }
-        self.plain_one.clone_from(&a.plain_one);
-        self.take(b, |lane| lane >= LANES / 2);
-    }
-
-    /// Replaces the given lanes by those of another modulus of the same shape.
-    fn take(&mut self, other: &Self, lanes: impl Fn(usize) -> bool) {
+    /// Replaces the second of two numbers by q.
+    pub(super) fn take_second(&mut self, q: &Self) {
+        let take = |z: &mut Row, x: &Row| z.0[LANES / 2..].copy_from_slice(&x.0[LANES / 2..]);
         let mine = self.constants_mut().into_iter().flatten();
-        for (z, x) in mine.zip(other.constants().into_iter().flatten()) {
-            (0..LANES).filter(|&lane| lanes(lane)).for_each(|lane| z.0[lane] = x.0[lane]);
-        }
-        (0..LANES).filter(|&lane| lanes(lane)).for_each(|lane| self.k0.0[lane] = other.k0.0[lane]);
+        mine.zip(q.constants().into_iter().flatten()).for_each(|(z, x)| take(z, x));
+        take(&mut self.k0, &q.k0);
     }
 
     fn constants(&self) -> [&Vec<Row>; 6] {

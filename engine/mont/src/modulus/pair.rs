@@ -3,9 +3,8 @@
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use super::Modulus;
-use crate::blocks::Blocks;
 use crate::shape::Shape;
-use crate::word::{Row, Scalar};
+use crate::word::{LANES, Row, Scalar};
 
 /// Two moduli of one shape whose exponentiations run in step: the primes of a key.
 #[derive(Clone, Debug, ZeroizeOnDrop)]
@@ -17,10 +16,6 @@ pub struct Pair<W: Zeroize> {
     /// Both moduli in one set of lane blocks, if two fit.
     #[zeroize(skip)] // wipes itself
     blocks: Option<Box<Modulus<Row>>>,
-    /// Both moduli, each twice, in one set of lane blocks for four numbers. For two keys, the
-    /// second pair replaces one half.
-    #[zeroize(skip)] // wipes itself
-    four_way: Option<Box<Modulus<Row>>>,
 }
 
 impl<W: Zeroize> Zeroize for Pair<W> {
@@ -28,7 +23,7 @@ impl<W: Zeroize> Zeroize for Pair<W> {
     fn zeroize(&mut self) {
         self.p.zeroize();
         self.q.zeroize();
-        (self.blocks, self.four_way) = (None, None); // they wipe themselves
+        self.blocks = None; // wipes itself
     }
 }
 
@@ -45,11 +40,6 @@ impl<W: Zeroize> Pair<W> {
     pub fn blocks(&self) -> Option<&Modulus<Row>> {
         self.blocks.as_deref()
     }
-    /// Returns both moduli, each twice, in one set of lane blocks for four numbers; `None` if four
-    /// do not fit.
-    pub fn four_way(&self) -> Option<&Modulus<Row>> {
-        self.four_way.as_deref()
-    }
 }
 
 impl<S: Scalar> Pair<S> {
@@ -60,33 +50,27 @@ impl<S: Scalar> Pair<S> {
     /// If their shapes differ.
     pub fn new(p: Modulus<S>, q: Modulus<S>) -> Self {
         assert!(p.shape == q.shape, "the moduli of a pair have one shape");
-        let two = Blocks::pair_of_limbs(p.shape).filter(|blocks| blocks.numbers() == 2);
-        let [blocks, four_way] = [two, Blocks::four_of_limbs(p.shape)]
-            .map(|blocks| blocks.map(|blocks| Self::by_turns(&p, &q, blocks)));
-        Self { p, q, blocks, four_way }
-    }
-
-    /// Returns a set whose numbers alternate between p and q. Not inlined: its moduli would enlarge
-    /// the stack frame of the caller, which may run on the small stack of an OpenSSL job.
-    #[inline(never)]
-    fn by_turns(p: &Modulus<S>, q: &Modulus<S>, blocks: Blocks) -> Box<Modulus<Row>> {
-        let mut both = p.again(blocks);
-        both.take_turns(&q.again(blocks));
-        both
+        let two = p.blocks().filter(|p| p.shape().tile() < LANES);
+        let blocks = two.zip(q.blocks()).map(|(p, q)| {
+            let mut both = Box::new(p.clone());
+            both.take_second(q);
+            both
+        });
+        Self { p, q, blocks }
     }
 
     /// Tells memcheck that every number of these moduli is secret.
     pub fn mark_secret(&self) {
         self.p.mark_secret();
         self.q.mark_secret();
-        self.blocks.iter().chain(&self.four_way).for_each(|blocks| blocks.mark_rows_secret());
+        self.blocks.iter().for_each(|blocks| blocks.mark_rows_secret());
     }
 }
 
 impl Pair<Row> {
     /// Returns memory for eight pairs: see [`Modulus::lanes`].
     pub fn lanes(shape: Shape) -> Self {
-        Self { p: Modulus::lanes(shape), q: Modulus::lanes(shape), blocks: None, four_way: None }
+        Self { p: Modulus::lanes(shape), q: Modulus::lanes(shape), blocks: None }
     }
 
     /// Returns the first and the second moduli, for operations that treat both alike.

@@ -1,12 +1,13 @@
 //! The file of counters: its text, in Prometheus's format, and its atomic replacement.
 
-use core::fmt::{Display, Write as _};
+use core::fmt::Display;
 use std::fs::{self, OpenOptions, Permissions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 
 use rustix::time::{ClockId, clock_gettime};
+use tollgate_keyless::metrics::{Kind, Metric, write};
 
 use super::Metrics;
 use crate::counters::Event;
@@ -14,25 +15,23 @@ use crate::counters::Event;
 impl Metrics {
     /// Returns the text for this provider in this process.
     pub(super) fn text(&self, process: u32) -> String {
-        let program = self.program.replace(|c: char| c == '"' || c == '\\' || c.is_control(), "_");
-        let context = self.context;
-        let labels = format!("{{pid=\"{process}\",context=\"{context}\",program=\"{program}\"}}");
+        let (pid, context) = (process.to_string(), self.context.to_string());
+        let labels = [("pid", &*pid), ("context", &*context), ("program", &*self.program)];
         let mut text = String::new();
-        let mut metric = |name: &str, kind: &str, help: &str, value: &dyn Display| {
-            writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}\n{name}{labels} {value}")
-                .expect("writing to a string succeeds");
+        let mut metric = |name: &str, kind, help: &str, value: &dyn Display| {
+            write(&mut text, &Metric { name, kind, help }, &[(&labels[..], value)]);
         };
         for (event, key, help) in Event::ALL {
-            let name = key.to_string_lossy().replace('-', "_") + "_total";
-            metric(&name, "counter", help, &self.counters.read(event));
+            let name = key.to_string_lossy().replace('-', "_");
+            metric(&name, Kind::Counter, help, &self.counters.read(event));
         }
         let help = "Keys and contexts that libcrypto has not freed.";
-        metric("tollgate_objects", "gauge", help, &self.objects());
+        metric("tollgate_objects", Kind::Gauge, help, &self.objects());
         let now = clock_gettime(ClockId::Boottime);
         let help = "When this was written, after boot: a process with this id that started later \
                     is another.";
         let seconds = format_args!("{}.{:09}", now.tv_sec, now.tv_nsec);
-        metric("tollgate_written_seconds", "gauge", help, &seconds);
+        metric("tollgate_written_seconds", Kind::Gauge, help, &seconds);
         text
     }
 }

@@ -9,7 +9,6 @@ pub(crate) mod numbers;
 pub(crate) mod openssl_conf;
 pub(crate) mod operation;
 pub(crate) mod stack;
-pub(crate) mod stanza;
 pub(crate) mod x25519;
 
 use core::ffi::{CStr, c_int};

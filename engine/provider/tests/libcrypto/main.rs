@@ -8,7 +8,6 @@ mod host;
 mod async_job;
 mod async_pause;
 mod decryption;
-mod evp_test;
 mod fork;
 mod generation;
 mod keys;

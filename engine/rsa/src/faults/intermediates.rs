@@ -1,5 +1,5 @@
 //! Flips a bit of each intermediate number of an operation, or replaces the number. Does so for
-//! each kernel: with one operation, with two in step, and in each lane. A fault inside of a step,
+//! each kernel: with one operation, and in each lane. A fault inside of a step,
 //! such as an exponentiation in lane blocks, has the same effect as a replaced result.
 
 use tollgate_mont::{LANES, LaneKernel, LimbKernel};
@@ -106,19 +106,6 @@ fn alone() {
         workspace = workspace.with_plans(Plans::always(Form::One));
         let name = format!("{kernel:?}");
         fail_everywhere(&name, &mut workspace, 1, points);
-    }
-}
-
-#[test]
-fn two_in_step() {
-    for kernel in LimbKernel::all() {
-        let workspace = Workspace::with_kernels(kernel, LaneKernel::Portable);
-        if workspace.blocks.is_none() {
-            continue; // only lane blocks run two operations in step
-        }
-        let mut workspace = workspace.with_plans(Plans::always(Form::Two));
-        let name = format!("{kernel:?}, two in step");
-        fail_everywhere(&name, &mut workspace, 2, &POINTS_OF_BLOCKS);
     }
 }
 

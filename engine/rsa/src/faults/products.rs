@@ -84,14 +84,14 @@ fn operate<K: Exponentiate<Word: Plain>>(
     let mut runner = Runner::new(Faulty(kernel));
     let mut call = Words::call(&mut runner, numbers, 2);
     let mut draws = 0;
-    make_pairs(&mut call, |_, c| {
+    make_pairs(&mut call, |c| {
         c.copy_from_slice(u);
         (0..K::Word::LANES).for_each(|lane| c[1].set_lane(lane, c[1].lane(lane) ^ draws));
         draws += 1;
         Ok(())
     })
     .expect("no number is drawn");
-    let [set] = &mut call.sets;
+    let set = &mut call.set;
     if pair > 0 {
         let (blind, unblind) = set.fresh.spares().next().expect("two pairs");
         set.blind.copy_from_slice(blind);
@@ -99,7 +99,7 @@ fn operate<K: Exponentiate<Word: Plain>>(
     }
     set.c.copy_from_slice(c);
     compute(&mut call);
-    let [set] = &mut call.sets;
+    let set = &mut call.set;
     set.c.copy_from_slice(c);
     (set.s.to_vec(), equal(kernel, set.power, set.c))
 }

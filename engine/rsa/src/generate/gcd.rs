@@ -4,7 +4,6 @@
 use tollgate_mont::Word as _;
 use zeroize::Zeroizing;
 
-use super::miller_rabin::halvings;
 use crate::natural::{Natural, is_below, less_one, subtract};
 
 /// Returns gcd(p - 1, q - 1) for odd p and q above 1, of one length.
@@ -41,6 +40,27 @@ pub(super) fn of_odd(m: &[u64], n: &[u64]) -> (Natural, Natural) {
         halve(&mut y, above);
     }
     (v, x)
+}
+
+/// Returns a and m with w - 1 = 2^a m and m odd, for odd w above 1. Each step shifts out the lowest
+/// 2^j bits if all of them are zero. The time depends on the length only.
+fn halvings(w: &[u64]) -> (u64, Natural) {
+    let (mut m, mut a) = (less_one(w), 0u64);
+    for j in (0..=(64 * m.len() - 1).ilog2()).rev() {
+        let (limbs, bits) = ((1 << j) / 64, (1 << j) % 64);
+        let low = m[..limbs].iter().fold(m[limbs] & ((1 << bits) - 1), |low, limb| low | limb);
+        let zero = low.is_zero();
+        a = a.wrapping_add(zero & 1 << j);
+        for i in 0..m.len() {
+            let at = |i: usize| m.get(i).copied().unwrap_or(0);
+            let shifted = match bits {
+                0 => at(i + limbs),
+                _ => at(i) >> bits | at(i + 1) << (64 - bits),
+            };
+            m[i] = u64::pick(zero, shifted, m[i]);
+        }
+    }
+    (a, m)
 }
 
 fn exchange(x: &mut [u64], y: &mut [u64], mask: u64) {

@@ -1,47 +1,45 @@
-//! The search for two primes (FIPS 186-5, A.1.3) in the same lanes.
-//!
-//! Candidates are drawn independently, one by one. The first prime is p. The next prime that is far
-//! enough from p is q. So p and q have the distribution of A.1.3.
+//! The search for two primes. Candidates are drawn independently, one by one. The first prime is p.
+//! The next prime that is far enough from p is q. So p and q have the distribution of A.1.3.
 
+use core::convert::Infallible;
+
+use crypto_bigint::Uint;
+use crypto_bigint::rand_core::{TryCryptoRng, TryRng, utils};
+use crypto_primes::Flavor;
+use crypto_primes::fips::{FipsOptions, is_prime};
 use tollgate_cpu::memcheck;
-use tollgate_mont::{LANES, LaneKernel, LimbKernel};
+use tollgate_cpu::wipe::wipe_stack_after;
+use tollgate_mont::LimbKernel;
 use zeroize::Zeroizing;
 
-use super::miller_rabin::{Candidate, Test, rounds};
-use super::sieve::Sieve;
-use super::{Progress, Random, derive};
+use super::{Progress, Random, derive, system_random};
 use crate::error::{Error, Unavailable};
-use crate::natural::{from_bytes, is_below, subtract};
+use crate::natural::{Natural, from_bytes, is_below, subtract};
 use crate::parts::KeyParts;
-use crate::runner::Runner;
 
 /// The first 64 bits of the square root of 1/2, rounded up. If the first 64 bits of a candidate are
 /// larger, the candidate is above sqrt(2) 2^{bits - 1}.
 const SQRT_HALF: u64 = 0xb504_f333_f9de_6485;
 
-/// The number of candidates per random draw.
-const DRAWN: usize = 16;
+/// The fraction of odd numbers that no small prime of `crypto-primes` divides: 1.12 / ln(17863).
+const PASSES_TRIAL_DIVISION: f64 = 0.115;
 
-/// Trial division uses the primes up to this factor times the number of bits of a candidate. At
-/// this limit, one more prime costs about as much as it saves in exponentiations
-/// (docs/tried-kernels.md).
-const SIEVE_PER_BIT: usize = 8;
+/// The stack that a test of a candidate of 4096 bits may use.
+const STACK_BYTES: usize = 1 << 16;
 
 /// Returns the numbers of a new key.
 pub(super) fn key_parts(
     kernel: LimbKernel,
-    runner: &mut Runner<LaneKernel>,
     bits: usize,
     e: &[u8],
     random: Random<'_>,
     watch: &mut dyn FnMut(Progress),
 ) -> Result<KeyParts, Error> {
     let exponent = derive::Exponent::new(e);
-    let mut source = Source::new(bits, random);
-    let mut test = Test::new(runner, bits / 2);
+    let mut source = Source { random, bits: bits / 2, seen: 0, limit: 20 * bits };
     loop {
-        let [p, q] = primes(&mut source, &mut test, &exponent, watch)?;
-        if let Some(parts) = derive::key_parts(kernel, &p.w, &q.w, &exponent, bits) {
+        let [p, q] = primes(&mut source, &exponent, watch)?;
+        if let Some(parts) = derive::key_parts(kernel, &p, &q, &exponent, bits) {
             return Ok(parts);
         } // d is at most 2^{bits / 2}: draw both primes again
     }
@@ -49,56 +47,113 @@ pub(super) fn key_parts(
 
 fn primes(
     source: &mut Source<'_>,
-    test: &mut Test<'_>,
     e: &derive::Exponent,
     watch: &mut dyn FnMut(Progress),
-) -> Result<[Candidate; 2], Error> {
-    let (mut found, mut tested) = (Vec::with_capacity(2), 0);
+) -> Result<[Natural; 2], Error> {
+    let bits = source.bits;
+    let divided = FipsOptions::with_mr_iterations(0).with_trial_division_test();
+    let tested_by = rounds(bits);
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_precision_loss,
+        clippy::cast_sign_loss,
+        reason = "an estimate"
+    )]
+    // one odd number in ln(x) / 2 near x is prime
+    let expected = (bits as f64 * core::f64::consts::LN_2 * PASSES_TRIAL_DIVISION) as usize;
+    let (mut p, mut tested) = (None, 0);
     loop {
-        let mut batch = Vec::with_capacity(LANES);
-        while batch.len() < LANES {
-            batch.push(source.next()?);
+        let w = source.next()?;
+        if !is_prime_by(&w, divided)? {
+            continue;
         }
-        let verdicts = test.round(core::array::from_fn(|i| &batch[i]), source.random)?;
-        for (candidate, good) in batch.into_iter().zip(verdicts) {
-            let wanted = |found: &[Candidate]| match found {
-                [] => true,
-                [p] => are_apart(&p.w, &candidate.w, source.bits),
-                _ => false,
-            };
-            if good && wanted(&found) && e.fits(&candidate.w) {
-                found.push(candidate);
+        tested += 1;
+        let good = is_prime_by(&w, tested_by)? && e.fits(&w);
+        let both = match p.take() {
+            None if good => {
+                p = Some(w);
+                None
             }
-        }
-        if let [p, q] = &found[..] {
-            let stand = confirm(test, [p, q], source)?;
-            let mut stand = stand.into_iter();
-            found.retain(|_| stand.next() == Some(true));
-        }
-        tested += LANES;
-        watch(Progress { tested, expected: source.expected, primes: found.len() });
-        if found.len() == 2 {
-            return Ok(found.try_into().ok().expect("two"));
+            Some(p) if good && are_apart(&p, &w, bits) => Some([p, w]),
+            unchanged => {
+                p = unchanged;
+                None
+            }
+        };
+        let primes = if both.is_some() { 2 } else { usize::from(p.is_some()) };
+        watch(Progress { tested, expected, primes });
+        if let Some(both) = both {
+            return Ok(both);
         }
     }
 }
 
-/// Runs the remaining rounds with four bases at once for each prime. Returns which of the two
-/// primes pass.
-fn confirm(
-    test: &mut Test<'_>,
-    pair: [&Candidate; 2],
-    source: &mut Source<'_>,
-) -> Result<[bool; 2], Error> {
-    let mut stand = [true; 2];
-    for _ in 0..(rounds(source.bits) - 1).div_ceil(LANES / 2) {
-        let verdicts = test.round(core::array::from_fn(|lane| pair[lane % 2]), source.random)?;
-        for (lane, good) in verdicts.into_iter().enumerate() {
-            stand[lane % 2] &= good;
-        }
-    }
-    Ok(stand)
+/// Returns the test of a candidate: as many rounds as the error bound of FIPS 186-5, C.1, needs for
+/// 2^-112, 2^-128 and 2^-144 at 1024, 1536 and 2048 bits, and for 2^-100 below.
+pub(super) fn rounds(bits: usize) -> FipsOptions {
+    let error_bits = match bits {
+        2048.. => 144,
+        1536.. => 128,
+        1024.. => 112,
+        _ => 100,
+    };
+    let bits = u32::try_from(bits).expect("at most 4096");
+    FipsOptions::with_error_bound(bits, error_bits).expect("primes are long enough")
 }
+
+/// Tests w, with bases from the operating system. The copies that the crate makes are on the stack,
+/// which is wiped.
+pub(super) fn is_prime_by(w: &[u64], options: FipsOptions) -> Result<bool, Error> {
+    let mut bases = Bases { failed: None };
+    let test = match w.len() {
+        ..=4 => is_prime_in::<4>,
+        5..=8 => is_prime_in::<8>,
+        9..=16 => is_prime_in::<16>,
+        17..=24 => is_prime_in::<24>,
+        25..=32 => is_prime_in::<32>,
+        33..=48 => is_prime_in::<48>,
+        _ => is_prime_in::<64>,
+    };
+    let good = wipe_stack_after::<STACK_BYTES, _>(|| test(w, options, &mut bases));
+    bases.failed.map_or(Ok(good), Err)
+}
+
+/// Tests w in LIMBS limbs.
+fn is_prime_in<const LIMBS: usize>(w: &[u64], options: FipsOptions, bases: &mut Bases) -> bool {
+    let mut words = [0; LIMBS];
+    for (word, limb) in words.iter_mut().zip(w) {
+        // memcheck cannot follow the crate's test, whose time depends on its number
+        *word = memcheck::declassified(*limb);
+    }
+    is_prime(bases, Flavor::Any, &Uint::<LIMBS>::from_words(words), options)
+}
+
+/// Random numbers of the operating system for `crypto-primes`, which cannot fail there.
+struct Bases {
+    failed: Option<Error>,
+}
+
+impl TryRng for Bases {
+    type Error = Infallible;
+
+    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
+        utils::next_word_via_fill(self)
+    }
+
+    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
+        utils::next_word_via_fill(self)
+    }
+
+    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {
+        if let Err(error) = system_random(bytes) {
+            bytes.fill(0); // a base of 2: the caller looks at `failed`
+            self.failed = Some(error);
+        }
+        Ok(())
+    }
+}
+
+impl TryCryptoRng for Bases {}
 
 /// Returns `true` if |p - q| > 2^{bits - 100}.
 pub(super) fn are_apart(p: &[u64], q: &[u64], bits: usize) -> bool {
@@ -112,80 +167,45 @@ pub(super) fn are_apart(p: &[u64], q: &[u64], bits: usize) -> bool {
     memcheck::declassified(is_above(p, q) | is_above(q, p)) != 0
 }
 
-/// Candidates that pass the sieve.
+/// Candidates in the range of A.1.3.
 struct Source<'a> {
     random: Random<'a>,
     /// The size of a candidate.
     bits: usize,
-    sieve: Sieve,
-    /// Candidates not yet tested, of `bits` bits rounded up to whole limbs.
-    drawn: Zeroizing<Vec<u8>>,
     /// Number of candidates so far.
     seen: usize,
     /// Maximum number of candidates: twenty per bit of the modulus. On average, more than ten of
     /// these twenty are in range. A.1.3 allows five per bit for p and ten per bit for q. Candidates
     /// out of range count too, so that a broken source ends the search.
     limit: usize,
-    /// Expected number of tested candidates until two primes are found.
-    expected: usize,
 }
 
-impl<'a> Source<'a> {
-    /// Creates a source of the primes of a modulus of this many bits.
-    fn new(modulus_bits: usize, random: Random<'a>) -> Self {
-        let bits = modulus_bits / 2;
-        let sieve = Sieve::new(u32::try_from(SIEVE_PER_BIT * bits).expect("at most 2^15"));
-        #[allow(
-            clippy::cast_possible_truncation,
-            clippy::cast_precision_loss,
-            clippy::cast_sign_loss,
-            reason = "an estimate"
-        )]
-        let expected = {
-            // one odd number in ln(x) / 2 near x is prime
-            let odd = 2.0 * (bits as f64 * core::f64::consts::LN_2 / 2.0);
-            (odd * sieve.part_that_passes()) as usize
-        };
-        let drawn = Zeroizing::new(Vec::new());
-        Self { random, bits, sieve, drawn, seen: 0, limit: 20 * modulus_bits, expected }
-    }
-
-    /// Returns the next candidate that passes the sieve.
-    fn next(&mut self) -> Result<Candidate, Error> {
+impl Source<'_> {
+    /// Returns the next random odd number above sqrt(2) 2^{bits - 1}. A.1.3 also draws other
+    /// numbers: step 4.4 rejects those without the top bit, and step 4.3 makes even ones odd.
+    fn next(&mut self) -> Result<Natural, Error> {
+        let mut bytes = Zeroizing::new(vec![0; 8 * self.bits.div_ceil(64)]);
+        let mut w = Zeroizing::new(vec![0; bytes.len() / 8]);
         loop {
             if self.seen == self.limit {
                 return Err(Unavailable::Primes { tried: self.seen }.into());
             }
             self.seen += 1;
-            let w = self.draw()?;
-            let out_of_range = u64::from(top(&w, self.bits) < SQRT_HALF);
-            if memcheck::declassified(out_of_range) == 0 && self.sieve.passes(&w) {
-                return Ok(Candidate::new(w, self.bits));
+            (self.random)(&mut bytes)?;
+            from_bytes(&mut w, &bytes);
+            let (highest, top) = (w.len() - 1, (self.bits - 1) % 64);
+            w[highest] = w[highest] & (u64::MAX >> (63 - top)) | 1 << top;
+            w[0] |= 1;
+            let out_of_range = u64::from(first_bits(&w, self.bits) < SQRT_HALF);
+            if memcheck::declassified(out_of_range) == 0 {
+                return Ok(w);
             }
         }
-    }
-
-    /// Draws a random odd number with its top bit set. A.1.3 also draws other numbers: step 4.4
-    /// rejects those without the top bit, and step 4.3 makes even ones odd.
-    fn draw(&mut self) -> Result<Zeroizing<Vec<u64>>, Error> {
-        let limbs = self.bits.div_ceil(64);
-        if self.drawn.is_empty() {
-            self.drawn.resize(8 * limbs * DRAWN, 0);
-            (self.random)(&mut self.drawn)?;
-        }
-        let rest = self.drawn.len() - 8 * limbs;
-        let mut w = Zeroizing::new(vec![0; limbs]);
-        from_bytes(&mut w, &self.drawn[rest..]);
-        self.drawn.truncate(rest);
-        let top = (self.bits - 1) % 64;
-        w[limbs - 1] = w[limbs - 1] & (u64::MAX >> (63 - top)) | 1 << top;
-        w[0] |= 1;
-        Ok(w)
     }
 }
 
 /// Returns the 64 highest of `bits` bits.
-fn top(x: &[u64], bits: usize) -> u64 {
+fn first_bits(x: &[u64], bits: usize) -> u64 {
     let (high, s) = (x[x.len() - 1], bits % 64);
     if s == 0 { high } else { high << (64 - s) | x[x.len() - 2] >> s }
 }

@@ -5,16 +5,13 @@ use openssl::hash::MessageDigest;
 use openssl::pkey::PKey;
 use openssl::sign::{Signer, Verifier};
 use pkcs8::EncodePrivateKey as _;
-use tollgate_mont::{LANES, LaneKernel, LimbKernel};
-use tollgate_rerun as rerun;
+use tollgate_mont::{LaneKernel, LimbKernel};
 
-use super::miller_rabin::{Candidate, Test, rounds};
 use super::search::are_apart;
 use super::*;
 use crate::error::{Prime, Rejected};
 use crate::hash::Hash;
 use crate::parts::KeyParts;
-use crate::runner::Runner;
 use crate::test_keys;
 
 fn of(bytes: &[u8]) -> BigUint {
@@ -64,125 +61,6 @@ fn seeded(seed: u64) -> impl FnMut(&mut [u8]) -> Result<(), Error> {
     }
 }
 
-/// Tests eight numbers in lanes and, with the same bases, by the slow test; both must agree.
-fn agree(kernel: LaneKernel, numbers: [&BigUint; LANES], seed: u64) -> [bool; LANES] {
-    let bits = numbers.iter().map(|w| bits_of(w)).max().unwrap();
-    let candidates = numbers.map(|w| {
-        let mut limbs = w.to_u64_digits();
-        limbs.resize(bits.div_ceil(64), 0);
-        Candidate::new(Zeroizing::new(limbs), bits)
-    });
-    let mut runner = Runner::new(kernel);
-    let (mut drawn, mut random) = (Vec::new(), seeded(seed));
-    let verdicts = Test::new(&mut runner, bits)
-        .round(core::array::from_fn(|lane| &candidates[lane]), &mut |bytes| {
-            random(bytes)?;
-            drawn = bytes.to_vec();
-            Ok(())
-        })
-        .unwrap();
-    for (lane, w) in numbers.into_iter().enumerate() {
-        let digits = drawn.chunks_exact(64).map(|row| &row[8 * lane..][..8]);
-        let base = digits.rev().fold(BigUint::ZERO, |base, digit| {
-            let digit = u64::from_le_bytes(digit.try_into().unwrap());
-            (base << 52) + (digit & ((1 << 52) - 1))
-        });
-        assert_eq!(verdicts[lane], may_be_prime(w, &(base % w)), "{kernel:?}: {w}");
-    }
-    verdicts
-}
-
-#[test]
-fn small_odd_numbers_agree_with_the_slow_test() {
-    let odd: Vec<BigUint> = (3u32..1667).step_by(2).map(BigUint::from).collect();
-    for kernel in LaneKernel::all() {
-        for (i, eight) in odd.as_chunks().0.iter().enumerate() {
-            agree(kernel, eight.each_ref(), i as u64);
-        }
-    }
-}
-
-/// Pseudoprimes, and primes p for which p - 1 has more factors 2 than the test has squarings.
-#[test]
-fn pseudoprimes_agree_with_the_slow_test() {
-    let parse = |text: &str| text.parse::<BigUint>().unwrap();
-    let proth = |k: u32, n: usize| (BigUint::from(k) << n) + 1u8;
-    let mersenne = |n: usize| power_of_two(n) - 1u8;
-    let k: BigUint = BigUint::from(10u8).pow(66) + 153_406u32; // the first suitable one above
-    let chernick = [6u8, 12, 18].map(|f| &k * f + 1u8);
-    let p: BigUint = power_of_two(200) - 1u8 - 4 * 13_559u32;
-    let quarter = [p.clone(), p * 2u8 - 1u8];
-    assert!(chernick.iter().chain(&quarter).all(is_prime));
-    let composite = [
-        parse("561"),
-        parse("3215031751"),                // strong to the bases 2, 3, 5, 7
-        parse("3825123056546413051"),       // to the bases up to 23
-        parse("3317044064679887385961981"), // to the bases up to 41
-        chernick.iter().product(),          // a Carmichael number
-        // p (2p - 1) with p = 3 (mod 4): one base in four passes, the maximum
-        quarter.iter().product(),
-        mersenne(127) * mersenne(127),
-        mersenne(67), // the smallest composite one whose exponent is prime
-    ];
-    let prime = [
-        proth(3, 189),
-        proth(3, 276),
-        proth(1, 16),
-        proth(3, 30),
-        mersenne(127),
-        mersenne(521),
-        power_of_two(255) - 19u8,
-        power_of_two(448) - power_of_two(224) - 1u8,
-    ];
-    assert!(prime.iter().all(is_prime));
-    for kernel in LaneKernel::all() {
-        let mut passed = [0; LANES];
-        for seed in 0..40 {
-            let verdicts = agree(kernel, composite.each_ref(), seed);
-            passed.iter_mut().zip(verdicts).for_each(|(passed, good)| *passed += u32::from(good));
-            if seed < 5 {
-                assert_eq!(agree(kernel, prime.each_ref(), seed), [true; LANES]);
-            }
-        }
-        assert!(passed.iter().all(|passed| *passed < 40), "{passed:?}");
-        assert!(passed.iter().sum::<u32>() > 0, "liars are among the bases: {passed:?}");
-    }
-}
-
-/// Returns the base-2 logarithm of the bound (FIPS 186-5, C.1) on the probability that a random odd
-/// number of k bits that passes t rounds is composite.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a small number")]
-fn error_bits(k: f64, t: f64) -> f64 {
-    use core::f64::consts::{LN_2, PI};
-    let most = (2.0 * (k - 1.0).sqrt() - 1.0) as i32;
-    let of = |m_most: i32| {
-        let inner =
-            |m: i32| -> f64 { (2..=m).map(f64::from).map(|j| (-(j + (k - 1.0) / j)).exp2()).sum() };
-        let outer: f64 =
-            (3..=m_most).map(|m| (f64::from(m) - (f64::from(m) - 1.0) * t).exp2() * inner(m)).sum();
-        let first = (-2.0 - f64::from(m_most) * t).exp2();
-        2.00743 * LN_2 * k * (first + 8.0 * (PI * PI - 6.0) / 3.0 / 4.0 * outer)
-    };
-    (3..=most).map(of).fold(f64::INFINITY, f64::min).log2()
-}
-
-#[test]
-fn rounds_reach_the_documented_error() {
-    for (bits, promised) in
-        [(256, 100.0), (512, 112.0), (1024, 112.0), (1536, 128.0), (2048, 144.0), (4096, 200.0)]
-    {
-        let rounds = f64::from(u32::try_from(rounds(bits)).unwrap());
-        let error = error_bits(f64::from(u32::try_from(bits).unwrap()), rounds);
-        // candidates are from the upper 0.586 of the range, which costs less than one bit
-        assert!(error + 1.0 < -promised, "{bits}: 2^{error}");
-    }
-    // table B.1 itself: 5, 4 and 4 rounds for 2^-112, 2^-128, 2^-144
-    for (bits, rounds, error) in [(1024.0, 5.0, 112.0), (1536.0, 4.0, 128.0), (2048.0, 4.0, 144.0)]
-    {
-        assert!(error_bits(bits, rounds) < -error);
-    }
-}
-
 /// Checks a key against FIPS 186-5, A.1.1 and A.1.3, and against OpenSSL.
 fn check(key: &PrivateKey, bits: usize, workspace: &mut Workspace) {
     let KeyParts { n, e, d, p, q, d_p, d_q, q_inv } = key.to_parts();
@@ -226,8 +104,8 @@ fn check(key: &PrivateKey, bits: usize, workspace: &mut Workspace) {
 
 #[test]
 fn small_keys_of_every_kernel_are_valid() {
-    for kernel in LaneKernel::all() {
-        let mut ws = Workspace::with_kernels(LimbKernel::best(), kernel);
+    for kernel in LimbKernel::all() {
+        let mut ws = Workspace::with_kernels(kernel, LaneKernel::best());
         // whole limbs, and 1 and 63 bits above them
         for bits in [512, 514, 766, 1024] {
             let key = Generation::insecure(bits).run(&mut ws).unwrap();
@@ -256,8 +134,7 @@ fn large_and_many_keys_are_valid() {
 /// other numbers of the key.
 #[test]
 fn primes_of_keys_are_checked() {
-    let mut ws = Workspace::new().unwrap();
-    assert_eq!(test_keys::key("rsa-1024").check_primes(&mut ws), Ok(()));
+    assert_eq!(test_keys::key("rsa-1024").check_primes(), Ok(()));
     let prime: BigUint = power_of_two(256) - 189u8;
     let composite: BigUint = 3u8 * (power_of_two(254) + 79u8);
     assert!(is_prime(&prime) && !is_prime(&composite));
@@ -268,7 +145,7 @@ fn primes_of_keys_are_checked() {
         let mut parts = parts.unwrap();
         parts.q_inv = Zeroizing::new(q.modinv(p).unwrap().to_bytes_be());
         let key = PrivateKey::from_parts(&parts).unwrap();
-        assert_eq!(key.check_primes(&mut ws), Err(Rejected::PrimeComposite(which).into()));
+        assert_eq!(key.check_primes(), Err(Rejected::PrimeComposite(which).into()));
     }
 }
 
@@ -304,7 +181,6 @@ fn invalid_parameters_are_refused() {
     }
 }
 
-/// Draws of candidates and of bases differ in their length.
 #[test]
 fn the_first_two_primes_are_taken_in_order() {
     let mut ws = Workspace::new().unwrap();
@@ -313,9 +189,7 @@ fn the_first_two_primes_are_taken_in_order() {
         let key = Generation::insecure(1024)
             .run_with(&mut ws, &mut |bytes| {
                 random(bytes)?;
-                if bytes.len() == 16 * 64 {
-                    drawn.extend(bytes.rchunks(64).map(<[u8]>::to_vec));
-                }
+                drawn.push(bytes.to_vec());
                 Ok(())
             })
             .unwrap();
@@ -349,16 +223,11 @@ fn a_broken_source_ends_the_search() {
     }
     // every candidate is the same prime
     let prime = (power_of_two(256) - 189u8).to_bytes_be();
-    let mut bases = seeded(1);
-    assert_eq!(
-        run(&mut |bytes| {
-            // a base has as many bytes as a candidate here; a prime passes with every base except 0
-            bases(bytes)?;
-            bytes.as_chunks_mut::<32>().0.iter_mut().for_each(|w| w.copy_from_slice(&prime));
-            Ok(())
-        }),
-        ended
-    );
+    let mut source = |bytes: &mut [u8]| {
+        bytes.copy_from_slice(&prime);
+        Ok(())
+    };
+    assert_eq!(run(&mut source), ended);
     let none = Error::from(Unavailable::Random);
     assert_eq!(run(&mut |_| Err(Unavailable::Random.into())), none);
 }
@@ -386,7 +255,7 @@ fn progress_is_reported() {
     let mut ws = Workspace::new().unwrap();
     let mut watch = |progress| told.push(progress);
     Generation::insecure(512).watched(&mut watch).run(&mut ws).unwrap();
-    assert!(told.windows(2).all(|two| two[0].tested + LANES == two[1].tested));
+    assert!(told.windows(2).all(|two| two[0].tested + 1 == two[1].tested));
     assert!(told.iter().all(|progress| progress.expected > 0));
     assert_eq!(told.last().unwrap().primes, 2);
 }
@@ -396,22 +265,4 @@ fn nothing_secret_is_left_in_the_workspace() {
     let mut ws = Workspace::new().unwrap();
     Generation::insecure(512).run(&mut ws).unwrap();
     assert!(ws.lanes.is_wiped() && ws.limbs.is_wiped());
-}
-
-/// Memcheck checks the sieve and a round with a prime marked as secret.
-#[test]
-fn primes_are_found_in_constant_time() {
-    use tollgate_cpu::memcheck;
-
-    rerun::constant_time("generate::tests::primes_are_found_in_constant_time", || {
-        let sieve = sieve::Sieve::new(2048);
-        let mut runner = Runner::new(LaneKernel::Portable);
-        let mut test = Test::new(&mut runner, 256);
-        let prime = Zeroizing::new((power_of_two(256) - 189u8).to_u64_digits());
-        // the lowest and the highest bit of a candidate are public
-        memcheck::mark_secret(&prime[1..3]);
-        assert!(sieve.passes(&prime));
-        let candidate = Candidate::new(prime, 256);
-        assert_eq!(test.round([&candidate; LANES], &mut seeded(3)).unwrap(), [true; LANES]);
-    });
 }

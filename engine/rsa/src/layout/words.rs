@@ -30,7 +30,7 @@ impl<K: Exponentiate<Word: Plain>> Words<K> {
         runner: &'a mut Runner<K>,
         numbers: Numbers<'a, K::Word>,
         fresh: usize,
-    ) -> Call<'a, Self, 1> {
+    ) -> Call<'a, Self> {
         let (kernel, n, p) = (runner.kernel, numbers.n, numbers.primes.pair.p());
         let k = n.k();
         let crt = PRIME_REGISTERS * p.k()
@@ -55,7 +55,7 @@ impl<K: Exponentiate<Word: Plain>> Words<K> {
             u: register(),
             fresh: Fresh::new(k, fresh, for_fresh),
         };
-        Call { kernel, sets: [set], t, shared: () }
+        Call { kernel, set, t }
     }
 }
 
@@ -63,7 +63,6 @@ impl<K: Exponentiate<Word: Plain>> Layout for Words<K> {
     type Kernel = K;
     type Plain = K::Word;
     type Own<'a> = Numbers<'a, K::Word>;
-    type Shared<'a> = ();
 
     fn operand<'b>(
         _own: &Numbers<'_, K::Word>,
@@ -81,18 +80,17 @@ impl<K: Exponentiate<Word: Plain>> Layout for Words<K> {
         );
     }
 
-    fn raise<const SETS: usize>(call: &mut Call<'_, Self, SETS>, base: Base) {
-        for set in &mut call.sets {
-            let x = match base {
-                Base::Input => &set.c,
-                Base::Result => &set.s,
-            };
-            call.kernel.exp_vartime(set.n, x, set.own.e, set.power, call.t);
-        }
+    fn raise(call: &mut Call<'_, Self>, base: Base) {
+        let set = &mut call.set;
+        let x = match base {
+            Base::Input => &set.c,
+            Base::Result => &set.s,
+        };
+        call.kernel.exp_vartime(set.n, x, set.own.e, set.power, call.t);
     }
 
-    fn crt<const SETS: usize>(call: &mut Call<'_, Self, SETS>, exponent: Exponent) {
-        call.sets.iter_mut().for_each(|set| crt(call.kernel, set, exponent, call.t));
+    fn crt(call: &mut Call<'_, Self>, exponent: Exponent) {
+        crt(call.kernel, &mut call.set, exponent, call.t);
     }
 }
 
@@ -116,12 +114,12 @@ fn crt<K: Exponentiate<Word: Plain>>(
     let e = numbers.exponents.modulo_primes(exponent);
     let z = [&mut *m_1, &mut *m_2];
     kernel.exp_pair(&primes.pair, numbers.prime_bits, set.x, e, z, prime_t);
-    fault_points!("m_1", K::Word::LANES, [&mut *m_1]);
-    fault_points!("m_2", K::Word::LANES, [&mut *m_2]);
+    fault_points!("m_1", K::Word::LANES, m_1);
+    fault_points!("m_2", K::Word::LANES, m_2);
     // iii. Let h = (m_1 - m_2) * q_inv mod p; m_2 may exceed p, but its product with R mod p does
     // not.
     kernel.amm(a, m_2, p.one(), p, prime_t);
-    fault_points!("m_2 mod p", K::Word::LANES, [&mut *a]);
+    fault_points!("m_2 mod p", K::Word::LANES, a);
     kernel.with_target_features(
         #[inline(always)]
         || {
@@ -129,9 +127,9 @@ fn crt<K: Exponentiate<Word: Plain>>(
             carry::sub_mod(b, m_1, a, p.m());
         },
     );
-    fault_points!("m_1 - m_2", K::Word::LANES, [&mut *b]);
+    fault_points!("m_1 - m_2", K::Word::LANES, b);
     kernel.amm(a, b, &primes.q_inv, p, prime_t); // h, below 3p
-    fault_points!("h", K::Word::LANES, [&mut *a]);
+    fault_points!("h", K::Word::LANES, a);
     // iv. Let m = m_2 + q * h. m is below n, so q * h mod n is q * h, and the sum does not wrap.
     let n = set.n;
     kernel.with_target_features(
@@ -144,7 +142,7 @@ fn crt<K: Exponentiate<Word: Plain>>(
         },
     );
     kernel.amm(set.y, set.x, &primes.q_n, n, t);
-    fault_points!("q * h", K::Word::LANES, [&mut *set.y]);
+    fault_points!("q * h", K::Word::LANES, set.y);
     kernel.with_target_features(
         #[inline(always)]
         || {
@@ -152,7 +150,7 @@ fn crt<K: Exponentiate<Word: Plain>>(
             carry::add(set.x, set.y, &set.u[..k]);
         },
     );
-    fault_points!("m", K::Word::LANES, [&mut *set.x]);
+    fault_points!("m", K::Word::LANES, set.x);
 }
 
 /// Returns the number of words of scratch for products and public exponentiations modulo n.
@@ -180,7 +178,7 @@ pub(crate) fn public<'a, K: Exponentiate>(
     z
 }
 
-impl Backend<1, 1> for Words<LimbKernel> {
+impl Backend<1> for Words<LimbKernel> {
     type Stored = u64;
 
     fn pool(key: &PrivateKey) -> &Pool<u64> {
@@ -191,12 +189,12 @@ impl Backend<1, 1> for Words<LimbKernel> {
         workspace: &'a mut Workspace,
         [key]: &[&'a PrivateKey; 1],
         fresh: bool,
-    ) -> Call<'a, Self, 1> {
+    ) -> Call<'a, Self> {
         Self::call(&mut workspace.limbs, key.numbers(), if fresh { AT_ONCE } else { 0 })
     }
 }
 
-impl Backend<1, LANES> for Words<LaneKernel> {
+impl Backend<LANES> for Words<LaneKernel> {
     type Stored = Digit;
 
     fn pool(key: &PrivateKey) -> &Pool<Digit> {
@@ -207,7 +205,7 @@ impl Backend<1, LANES> for Words<LaneKernel> {
         workspace: &'a mut Workspace,
         keys: &[&'a PrivateKey; LANES],
         fresh: bool,
-    ) -> Call<'a, Self, 1> {
+    ) -> Call<'a, Self> {
         let Workspace { lanes: runner, keys: loaded, .. } = workspace;
         loaded.reshape(keys[0].class());
         runner.kernel.with_target_features(

@@ -4,8 +4,7 @@ use core::marker::PhantomData;
 use std::sync::Arc;
 
 use signature::Keypair;
-use signature::hazmat::{PrehashSigner, PrehashVerifier, RandomizedPrehashSigner};
-use signature::rand_core::TryCryptoRng;
+use signature::hazmat::{PrehashSigner, PrehashVerifier};
 use spki::{AlgorithmIdentifierOwned, DynSignatureAlgorithmIdentifier};
 
 use super::{Signature, algorithm_identifier};
@@ -15,8 +14,7 @@ use crate::of_thread;
 
 /// A private key that signs by RSASSA-PKCS1-v1_5 with the hash function `D`.
 ///
-/// Clones share the key; each thread keeps a workspace. Traits with an `rng` do not use it: the padding is deterministic, and blinding uses
-/// the system's random numbers.
+/// Clones share the key; each thread keeps a workspace.
 pub struct SigningKey<D> {
     key: Arc<PrivateKey>,
     hash: PhantomData<fn() -> D>,
@@ -47,16 +45,6 @@ impl<D: HashFunction> PrehashSigner<Signature> for SigningKey<D> {
         Ok(Signature::write(&self.key, |workspace, em| {
             self.key.sign_pkcs1v15_with(workspace, D::HASH, prehash, em)
         })?)
-    }
-}
-
-impl<D: HashFunction> RandomizedPrehashSigner<Signature> for SigningKey<D> {
-    fn sign_prehash_with_rng<R: TryCryptoRng + ?Sized>(
-        &self,
-        _: &mut R,
-        prehash: &[u8],
-    ) -> signature::Result<Signature> {
-        self.sign_prehash(prehash)
     }
 }
 

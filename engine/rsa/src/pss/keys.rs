@@ -4,20 +4,17 @@ use core::marker::PhantomData;
 use std::sync::Arc;
 
 use signature::Keypair;
-use signature::hazmat::{PrehashSigner, PrehashVerifier, RandomizedPrehashSigner};
-use signature::rand_core::TryCryptoRng;
+use signature::hazmat::{PrehashSigner, PrehashVerifier};
 use spki::{AlgorithmIdentifierOwned, DynSignatureAlgorithmIdentifier};
 
-use super::{Pss, Salt, Signature, encode};
-use crate::error::{MODULUS_BYTES_MAX, Unavailable};
+use super::{Pss, Salt, Signature};
 use crate::hasher::HashFunction;
 use crate::key::{PrivateKey, PublicKey};
 use crate::of_thread;
 
 /// A private key that signs by RSASSA-PSS; `D` is the hash function of the message and of MGF1.
 ///
-/// Clones share the key; each thread keeps a workspace. Salts come from the system, or from the `rng` of the traits that have one. Blinding
-/// always uses the system's random numbers.
+/// Clones share the key; each thread keeps a workspace. Salts come from the system.
 pub struct SigningKey<D> {
     key: Arc<PrivateKey>,
     salt_len: usize,
@@ -79,25 +76,6 @@ impl<D: HashFunction> PrehashSigner<Signature> for SigningKey<D> {
     fn sign_prehash(&self, prehash: &[u8]) -> signature::Result<Signature> {
         Ok(Signature::write(&self.key, |workspace, em| {
             self.key.sign_pss_with(workspace, self.pss(), prehash, em)
-        })?)
-    }
-}
-
-impl<D: HashFunction> RandomizedPrehashSigner<Signature> for SigningKey<D> {
-    fn sign_prehash_with_rng<R: TryCryptoRng + ?Sized>(
-        &self,
-        rng: &mut R,
-        prehash: &[u8],
-    ) -> signature::Result<Signature> {
-        D::HASH.check_to_sign()?;
-        let mut buffer = [0; MODULUS_BYTES_MAX];
-        let bits = self.key.bits();
-        let len = self.pss().salt_len_to_sign(bits)?;
-        let salt = &mut buffer[..len]; // the buffer is shorter than the modulus
-        rng.try_fill_bytes(salt).map_err(|_| crate::Error::from(Unavailable::CallerRandom))?;
-        Ok(Signature::write(&self.key, |workspace, em| {
-            encode(em, bits, self.pss(), salt, prehash)?;
-            self.key.private(workspace, em)
         })?)
     }
 }

@@ -7,6 +7,11 @@ use crate::hash::Hash;
 
 const INVALID: Result<(), Error> = Err(Error::Rejected(Rejected::SignatureInvalid));
 
+/// PSS with salts of any length.
+fn auto(hash: Hash) -> Pss {
+    Pss::new(hash).with_salt(Salt::Auto)
+}
+
 /// The encoded message of a signature of `abc` by OpenSSL.
 struct Known {
     mod_bits: usize,
@@ -73,8 +78,8 @@ fn encodes_and_verifies_as_openssl() {
         let digest = hash.digest(b"abc");
         let salt = hex::decode(salt).unwrap();
         let mut ours = vec![0xa5; mod_bits.div_ceil(8)];
-        encode(&mut ours, mod_bits, Pss::new(hash).with_mgf_hash(mgf_hash), &salt, digest.as_ref())
-            .unwrap();
+        let pss = Pss::new(hash).with_mgf_hash(mgf_hash);
+        encode(&mut ours, mod_bits, pss, &salt, digest.as_ref()).unwrap();
         assert_eq!(hex::encode(&ours), em, "{mod_bits} bits");
 
         for (salt, expected) in [
@@ -85,12 +90,7 @@ fn encodes_and_verifies_as_openssl() {
             (Salt::Digest, salt.len() == hash.len()),
             (Salt::Max, salt.len() == em_len(mod_bits) - hash.len() - 2),
         ] {
-            let verdict = verify(
-                &ours,
-                mod_bits,
-                Pss::new(hash).with_mgf_hash(mgf_hash).with_salt(salt),
-                digest.as_ref(),
-            );
+            let verdict = verify(&ours, mod_bits, pss.with_salt(salt), digest.as_ref());
             assert_eq!(verdict.is_ok(), expected, "{mod_bits} bits, {salt:?}");
         }
     }
@@ -104,41 +104,28 @@ fn lengths_follow_the_standard() {
     {
         assert_eq!((em_len(mod_bits), top_mask(mod_bits)), (len, mask), "{mod_bits} bits");
     }
-    assert_eq!(Pss::new(Hash::Sha384).salt_len_to_sign(2048), Ok(48));
-    assert_eq!(Pss::new(Hash::Sha384).with_salt(Salt::Exactly(0)).salt_len_to_sign(2048), Ok(0));
-    assert_eq!(
-        Pss::new(Hash::Sha256).with_salt(Salt::Max).salt_len_to_sign(2048),
-        Ok(256 - 32 - 2)
-    );
-    assert_eq!(
-        Pss::new(Hash::Sha256).with_salt(Salt::Max).salt_len_to_sign(2049),
-        Ok(256 - 32 - 2)
-    );
-    assert_eq!(
-        Pss::new(Hash::Sha256).with_salt(Salt::Max).salt_len_to_sign(2050),
-        Ok(257 - 32 - 2)
-    );
+    for (hash, salt, mod_bits, len) in [
+        (Hash::Sha384, Salt::Digest, 2048, 48),
+        (Hash::Sha384, Salt::Exactly(0), 2048, 0),
+        (Hash::Sha256, Salt::Max, 2048, 256 - 32 - 2),
+        (Hash::Sha256, Salt::Max, 2049, 256 - 32 - 2),
+        (Hash::Sha256, Salt::Max, 2050, 257 - 32 - 2),
+    ] {
+        assert_eq!(Pss::new(hash).with_salt(salt).salt_len_to_sign(mod_bits), Ok(len));
+    }
 }
 
 #[test]
 fn salts_and_digests_that_do_not_fit_are_refused() {
     let digest = Hash::Sha512.digest(b"abc");
     let mut em = [0xa5; 64];
-    for (salt, needed_bytes) in [
-        (Salt::Max, 66), // digest 64 + frame 2, in 64 bytes
-        (Salt::Digest, 66),
-        (Salt::Exactly(0), 66),
-    ] {
-        assert_eq!(
-            encode_random(&mut em, 512, Pss::new(Hash::Sha512).with_salt(salt), digest.as_ref()),
-            Err(Rejected::ModulusSmall { found_bytes: 64, needed_bytes }.into()),
-            "{salt:?}"
-        );
+    for salt in [Salt::Max, Salt::Digest, Salt::Exactly(0)] {
+        // digest 64 + frame 2, in 64 bytes
+        let small = Rejected::ModulusSmall { found_bytes: 64, needed_bytes: 66 }.into();
+        let pss = Pss::new(Hash::Sha512).with_salt(salt);
+        assert_eq!(encode_random(&mut em, 512, pss, digest.as_ref()), Err(small), "{salt:?}");
     }
-    assert_eq!(
-        verify(&em, 512, Pss::new(Hash::Sha512).with_salt(Salt::Auto), digest.as_ref()),
-        INVALID
-    );
+    assert_eq!(verify(&em, 512, auto(Hash::Sha512), digest.as_ref()), INVALID);
 
     let digest = Hash::Sha256.digest(b"abc");
     assert_eq!(
@@ -158,51 +145,21 @@ fn broken_contracts_are_refused() {
     let digest = Hash::Sha256.digest(b"abc");
     let mut em = [0; 256];
     let wrong_length = Err(Misuse::BufferLength { found_bytes: 256, expected_bytes: 257 }.into());
-    let (hash, mgf) = (Hash::Sha256, Hash::Sha256);
-    assert_eq!(
-        encode(&mut em, 2049, Pss::new(hash).with_mgf_hash(mgf), &[], digest.as_ref()),
-        wrong_length
-    );
-    assert_eq!(
-        verify(&em, 2049, Pss::new(hash).with_mgf_hash(mgf).with_salt(Salt::Auto), digest.as_ref()),
-        wrong_length
-    );
-    assert_eq!(
-        encode_random(
-            &mut em,
-            2048,
-            Pss::new(hash).with_mgf_hash(mgf).with_salt(Salt::Auto),
-            digest.as_ref()
-        ),
-        Err(Misuse::SaltAuto.into())
-    );
+    let (pss, auto, digest) = (Pss::new(Hash::Sha256), auto(Hash::Sha256), digest.as_ref());
+    assert_eq!(encode(&mut em, 2049, pss, &[], digest), wrong_length);
+    assert_eq!(verify(&em, 2049, auto, digest), wrong_length);
+    assert_eq!(encode_random(&mut em, 2048, auto, digest), Err(Misuse::SaltAuto.into()));
     let wrong_digest = Err(Rejected::DigestLength { found_bytes: 31, expected_bytes: 32 }.into());
-    assert_eq!(
-        encode(&mut em, 2048, Pss::new(hash).with_mgf_hash(mgf), &[], &[0; 31]),
-        wrong_digest
-    );
-    assert_eq!(
-        verify(&em, 2048, Pss::new(hash).with_mgf_hash(mgf).with_salt(Salt::Auto), &[0; 31]),
-        wrong_digest
-    );
+    assert_eq!(encode(&mut em, 2048, pss, &[], &[0; 31]), wrong_digest);
+    assert_eq!(verify(&em, 2048, auto, &[0; 31]), wrong_digest);
 
     let mut em = [0; 1025];
-    let too_large = Err(Rejected::Size { bits: 8200 }.into());
-    assert_eq!(
-        verify(&em, 8200, Pss::new(hash).with_mgf_hash(mgf).with_salt(Salt::Auto), digest.as_ref()),
-        too_large
-    );
+    assert_eq!(verify(&em, 8200, auto, digest), Err(Rejected::Size { bits: 8200 }.into()));
     // The longest salt for 8200 bits has 991 bytes, which would fit the buffer. The one for 9000
     // bits would not.
-    assert_eq!(
-        encode_random(
-            &mut em,
-            9000,
-            Pss::new(hash).with_mgf_hash(mgf).with_salt(Salt::Max),
-            digest.as_ref()
-        ),
-        Err(Rejected::Size { bits: 9000 }.into())
-    );
+    let max = pss.with_salt(Salt::Max);
+    let too_large = Err(Rejected::Size { bits: 9000 }.into());
+    assert_eq!(encode_random(&mut em, 9000, max, digest), too_large);
 }
 
 #[test]
@@ -223,10 +180,7 @@ fn a_zero_message_is_refused() {
     em[255] = 0xbc;
     for &hash in Hash::ALL {
         let digest = hash.digest(b"abc");
-        assert_eq!(
-            verify(&em, 2048, Pss::new(hash).with_salt(Salt::Auto), digest.as_ref()),
-            INVALID
-        );
+        assert_eq!(verify(&em, 2048, auto(hash), digest.as_ref()), INVALID);
     }
 }
 
@@ -236,22 +190,13 @@ fn every_changed_bit_at_the_ends_is_refused() {
     let (hash, mgf_hash) = (Hash::Sha256, Hash::Sha1);
     let digest = hash.digest(b"abc");
     for mod_bits in 1017..=1024 {
-        let mut em = [0; 128];
-        encode(&mut em, mod_bits, Pss::new(hash).with_mgf_hash(mgf_hash), b"salt", digest.as_ref())
-            .unwrap();
+        let (mut em, pss) = ([0; 128], auto(hash).with_mgf_hash(mgf_hash));
+        encode(&mut em, mod_bits, pss, b"salt", digest.as_ref()).unwrap();
         for bit in (0..24).chain(1016..1024) {
             let mut em = em;
             em[bit / 8] ^= 0x80 >> (bit % 8);
-            assert_eq!(
-                verify(
-                    &em,
-                    mod_bits,
-                    Pss::new(hash).with_mgf_hash(mgf_hash).with_salt(Salt::Auto),
-                    digest.as_ref()
-                ),
-                INVALID,
-                "{mod_bits} bits, bit {bit}"
-            );
+            let verdict = verify(&em, mod_bits, pss, digest.as_ref());
+            assert_eq!(verdict, INVALID, "{mod_bits} bits, bit {bit}");
         }
     }
 }
@@ -273,11 +218,8 @@ fn a_wrong_padding_with_a_valid_hash_is_refused() {
     mgf1::xor(db, hash, h);
     db[0] &= 0x7f;
     for salt in [Salt::Auto, Salt::Exactly(4)] {
-        assert_eq!(
-            verify(&em, 1024, Pss::new(hash).with_salt(salt), digest.as_ref()),
-            INVALID,
-            "{salt:?}"
-        );
+        let verdict = verify(&em, 1024, Pss::new(hash).with_salt(salt), digest.as_ref());
+        assert_eq!(verdict, INVALID, "{salt:?}");
     }
 }
 

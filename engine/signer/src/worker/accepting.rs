@@ -4,11 +4,11 @@ use core::sync::atomic::Ordering;
 use std::io::{self, ErrorKind};
 
 use mio::Token;
-use tollgate_server::Peer;
 
 use super::Worker;
 use crate::connection::{Connection, State};
 use crate::identity::Identity;
+use crate::peer::Peer;
 use crate::stream::Stream;
 
 /// The maximum number of connections accepted in a turn.

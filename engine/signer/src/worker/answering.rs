@@ -5,10 +5,9 @@ use core::sync::atomic::Ordering;
 use tollgate_keyless::{ErrorCode, Operation, RESPONSE};
 use zeroize::Zeroizing;
 
-use super::{Pending, Work, Worker};
+use super::{Origin, Pending, Work, Worker};
 use crate::answer::finish;
 use crate::connection::State;
-use crate::relay::Origin;
 
 /// The operations to answer.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -26,9 +25,9 @@ impl Worker {
         let mut results: Results = Vec::with_capacity(self.pending.len());
         let mut waits = true;
         for pending in core::mem::take(&mut self.pending) {
-            let Pending { origin, operation, ski, work, signer } = pending;
+            let Pending { origin, operation, ski, work } = pending;
             let result = match work {
-                Work::Done(result) => result,
+                Work::Refused(why) => Err(why),
                 Work::Submitted(mut ticket, key) => {
                     // The wait for the oldest one runs a batch, unless another worker does.
                     if core::mem::replace(&mut waits, until == Until::All) {
@@ -37,7 +36,7 @@ impl Worker {
                         finish(ended, operation, &key)
                     } else {
                         let work = Work::Submitted(ticket, key);
-                        self.pending.push(Pending { origin, operation, ski, work, signer });
+                        self.pending.push(Pending { origin, operation, ski, work });
                         continue;
                     }
                 }
@@ -52,7 +51,7 @@ impl Worker {
                     let name = client.map_or("", |client| &client.name);
                     let outcome = outcome.map_or_else(ErrorCode::name, |()| "done");
                     let (who, what) = ((&*at.peer, name), (operation, ski));
-                    self.lines.operation(who, what, signer.as_deref(), outcome);
+                    self.lines.operation(who, what, outcome);
                 }
             }
             results.push((origin, operation, result));

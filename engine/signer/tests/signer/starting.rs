@@ -34,7 +34,7 @@ fn settings_that_are_not_usable_are_refused() {
         (good.replace("ec-p256.pem", "rsa-2048.pem"), "is the same key"),
         (
             good.replace("workers = 2", "unit = \"cpu\""),
-            "no unit \"cpu\" here: choose from gpu, lanes",
+            "line 3: unknown variant `cpu`, expected `gpu` or `lanes`: correct this line",
         ),
         (
             good.replace("workers = 2", "unit = \"gpu\""),
@@ -49,7 +49,7 @@ fn settings_that_are_not_usable_are_refused() {
         (good.replace("keys = [\"site\"]", "keys = [\"sight\"]"), "there is no [[key]] \"sight\""),
         (good.replace("keys = [\"site\"]", "keys = []"), "it may do nothing"),
         (good.replace("[\"sign\"]", "[\"raw\"]"), "raw = true"),
-        (good.replace("[\"sign\"]", "[\"all\"]"), "decrypt, raw, sign"),
+        (good.replace("[\"sign\"]", "[\"all\"]"), "expected one of `decrypt`, `raw`, `sign`"),
         (good.clone() + &own, "another client has the same"),
         (
             good.clone() + &own.replace("own", "two").replace("uid", "certificate = \"x\"\n#"),

@@ -94,7 +94,7 @@ pub(super) fn check(options: &Check) -> Result<ExitCode, CliError> {
         print(&format!("bad   {what}\n"))?;
         Err(error!("{name}: {error}"))
     };
-    if let Err(error) = key.check_primes(&mut workspace) {
+    if let Err(error) = key.check_primes() {
         return bad("primes", &error);
     }
     line(Verdict::Good, "primes", "p and q pass 64 rounds of Miller-Rabin each")?;

@@ -9,6 +9,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand, ValueEnum};
 
+use crate::command_line::OutputFile;
 use crate::error::CliError;
 pub use stub::public;
 
@@ -74,7 +75,7 @@ pub(crate) struct Show {
 
     /// Write one JSON object with the properties to FILE, replacing it; - is standard output
     #[arg(long, value_name = "FILE")]
-    pub(crate) json: Option<PathBuf>,
+    pub(crate) json: Option<OutputFile>,
 }
 
 #[derive(Args, Clone, Debug)]

@@ -15,6 +15,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 
+use crate::command_line::OutputFile;
 use crate::error::CliError;
 
 #[derive(Args, Clone, Debug)]
@@ -71,7 +72,7 @@ pub(crate) struct Stats {
 
     /// Write one JSON object with the counters to FILE, replacing it; - is standard output
     #[arg(long, value_name = "FILE")]
-    pub(crate) json: Option<PathBuf>,
+    pub(crate) json: Option<OutputFile>,
 
     /// Remove the files of processes that have ended
     #[arg(long, conflicts_with = "pid")]

@@ -37,12 +37,11 @@ impl Size {
 
 impl Issued {
     /// Every kernel that contains multiply instructions itself.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 12] = [
         row("amm52_blocks_ifma", "4 * rows * K + 1 vpmadd52", |size| blocks(size.rows, size.k)),
-        // With more than two blocks there is one more row, of zeros.
+        // There is one more row, of zeros.
         row("amm52_long_blocks_ifma", "4 * rows * K + 2K + 1 vpmadd52", |size| {
-            let zeros = if size.rows > 2 * size.k { 2 * u64::from(size.k) } else { 0 };
-            blocks(size.rows, size.k) + Count(zeros)
+            blocks(size.rows, size.k) + Count(2 * u64::from(size.k))
         }),
         row("amm52_mb8_avx2", "12K^2 + 6 vpmuludq", |size| Form::Halves52.product(size.k)),
         row("amm52_mb8_avx512", "6K^2 + 3 vpmuludq", |size| Form::WideHalves52.product(size.k)),
@@ -60,9 +59,6 @@ impl Issued {
             "2K^2 + K mulx (K of them imul, for q), and K mulx that mask m",
             |size| with_masks(Form::Mulx.product(size.k), size.k),
         ),
-        row("amm64_umulh", "2K^2 mul and 2K^2 umulh", |size| {
-            halves(Form::Mul.product(size.k), size.k)
-        }),
         row("ams52_mb8_avx2", "3K(K+1) + 6K^2 + 6 vpmuludq", |size| Form::Halves52.square(size.k)),
         row("ams52_mb8_avx512", "3K(K+1)/2 + 3K^2 + 3 vpmuludq", |size| {
             Form::WideHalves52.square(size.k)
@@ -81,9 +77,6 @@ impl Issued {
         },
         row("ams64_mulx", "K(K+1)/2 + K^2 + K mulx, and K that mask m", |size| {
             with_masks(Form::Mulx.square(size.k), size.k)
-        }),
-        row("ams64_umulh", "K(K+1)/2 + K^2 mul and as many umulh", |size| {
-            halves(Form::Mul.square(size.k), size.k)
         }),
     ];
 
@@ -114,12 +107,6 @@ fn with_masks(form: Count, k: u32) -> Count {
     form + Count(u64::from(k))
 }
 
-/// Counts an instruction for each half of a product. The K quotient digits take the place of the K
-/// low halves that cancel.
-fn halves(form: Count, k: u32) -> Count {
-    Count((form.0 - u64::from(k)) * 2)
-}
-
 /// Returns the instructions of the rows of product and reduction, over all lanes, used or not.
 fn blocks(rows: u32, k: u32) -> Count {
     Count(4 * u64::from(rows) * u64::from(k) + 1)
@@ -142,8 +129,6 @@ mod tests {
         assert_eq!(count("ams52_mb8_ifma", Size::words(80)), 80 * 81 + 12800 + 1);
         assert_eq!(count("amm64_mulx", Size::words(16)), 528 + 16);
         assert_eq!(count("ams64_mulx", Size::words(16)), 408 + 16);
-        assert_eq!(count("amm64_umulh", Size::words(16)), 2 * 512);
-        assert_eq!(count("ams64_umulh", Size::words(16)), 2 * (136 + 256));
         assert_eq!(count("amm52_blocks_ifma", Size { k: 5, rows: 20 }), 401);
     }
 

@@ -40,7 +40,6 @@ enum Family {
     Lanes,
     LanesPortable,
     Limbs,
-    LimbsArm,
     LimbsPortable,
     NarrowLanes,
     WideHalves,
@@ -51,9 +50,9 @@ const BLOCKS_PORTABLE_LIMBS: u32 = 67;
 
 impl Kernel {
     /// Every kernel.
-    pub const ALL: [Self; 16] = {
+    pub const ALL: [Self; 14] = {
         use Family::{
-            Blocks, BlocksPortable, Halves, Lanes, LanesPortable, Limbs, LimbsArm, LimbsPortable,
+            Blocks, BlocksPortable, Halves, Lanes, LanesPortable, Limbs, LimbsPortable,
             NarrowLanes, WideHalves,
         };
         const fn product(name: &'static str, family: Family) -> Kernel {
@@ -68,8 +67,6 @@ impl Kernel {
             product("amm52_blocks_ifma", Blocks),
             product("amm64_mulx", Limbs),
             square("ams64_mulx", Limbs),
-            product("amm64_umulh", LimbsArm),
-            square("ams64_umulh", LimbsArm),
             product("amm52_mb8_avxifma", NarrowLanes),
             square("ams52_mb8_avxifma", NarrowLanes),
             product("amm52_mb8_avx512", WideHalves),
@@ -98,7 +95,6 @@ impl Kernel {
             (Family::Halves | Family::WideHalves, _) => "Karatsuba halves, fold rows",
             (
                 Family::Limbs
-                | Family::LimbsArm
                 | Family::LimbsPortable
                 | Family::LanesPortable
                 | Family::BlocksPortable,
@@ -122,15 +118,6 @@ impl Kernel {
             }
             Family::Halves => self.on_halves(call, Limit::PmuludqRow),
             Family::WideHalves => self.on_halves(call, Limit::PmuludqRowZmm),
-            Family::LimbsArm => {
-                // Each half of a product also takes an addition.
-                let multiplies = self.issued(call.size);
-                Demand::new([
-                    (Limit::Umulh, multiplies),
-                    (Limit::Integer, 2.0 * multiplies),
-                    (Limit::Issue, 2.0 * multiplies),
-                ])
-            }
             Family::LimbsPortable => rows_of_mul(Form::Mul.product(call.size.k).get()),
             Family::LanesPortable => rows_of_mul(Form::Mul52.product(call.size.k).get()),
             Family::BlocksPortable => {
@@ -313,21 +300,6 @@ mod tests {
         let limbs = zen5().kernel(Kernel::of("amm64_mulx").unwrap(), call(16, 16, 8, 1)).unwrap();
         assert_eq!(limbs.bound.limit, Limit::MulxRow);
         assert_eq!(limbs.bound.cycles.get(), 512.0 / 0.87);
-    }
-
-    #[test]
-    fn limbs_of_aarch64_have_two_bounds_that_are_equal() {
-        for name in ["neoverse-v1", "neoverse-v2"] {
-            let machine = File::named(name).unwrap().machine();
-            let limbs =
-                |kernel, k| machine.kernel(Kernel::of(kernel).unwrap(), call(k, k, 8, 1)).unwrap();
-            let product = limbs("amm64_umulh", 16);
-            // 4 * 16^2 multiplies at 2 per cycle; as many additions, at 4 of both per cycle
-            assert_eq!(product.bound.cycles.get(), 512.0);
-            assert_eq!(product.alone(Limit::Umulh), product.alone(Limit::Integer));
-            // 16 * 17 for the square and 2 * 16^2 for the reduction
-            assert_eq!(limbs("ams64_umulh", 16).bound.cycles.get(), 392.0);
-        }
     }
 
     #[test]

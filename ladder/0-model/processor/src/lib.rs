@@ -8,7 +8,7 @@
 //! The demand has several sources. A [`Form`] gives the minimum number of multiplications of a
 //! Montgomery product or square by a kernel of this project. A [`Kernel`] adds loads, registers and
 //! dependency chains. [`operation`] gives the calls of an RSA operation. A [`Routine`] describes a
-//! product on any other processor and is part of that processor's machine file. [`papers`] holds the four processors of a white paper and the paper's figures for them.
+//! product on any other processor and is part of that processor's machine file.
 //! [`host`] gives the bound of a calibrated host.
 //!
 //! Everything here is arithmetic: this crate measures nothing and holds no figure of the machine
@@ -41,10 +41,8 @@ pub mod limit;
 pub mod machine;
 pub mod machines;
 pub mod operation;
-pub mod papers;
 pub mod product;
 pub mod routine;
-pub mod schedule;
 pub mod sourced;
 
 pub use bound::{Analysis, Bound, UnknownLimit};
@@ -56,5 +54,4 @@ pub use machine::{Machine, RegisterFile};
 pub use operation::Calls;
 pub use product::Product;
 pub use routine::{Digits, Routine};
-pub use schedule::Schedule;
 pub use sourced::{BadNumber, Mark, Rate, Registers, Uses};

@@ -43,8 +43,6 @@ limits! {
     BlockingMultiplier = "blocking_multiplies", "blocking multiplier";
     /// Fused multiply-adds and additions of 64-bit floating-point numbers.
     Fp64 = "fp64_operations", "fp64";
-    /// Multiplies and additions with carry, on integer units that execute both.
-    Integer = "integer_operations", "integer";
     /// Instructions of any kind that issue.
     Issue = "issue_slots", "issue";
     /// Latencies of multiplies that do not overlap with other work. They are added to the largest
@@ -73,8 +71,6 @@ limits! {
     /// All loads, including those of values that do not fit the registers. Its rate is that of
     /// [`LoadsZmm`](Self::LoadsZmm).
     Residency = "spilled_zmm", "register";
-    /// MUL and UMULH of AArch64: the multipliers.
-    Umulh = "mul_umulh", "umulh";
     /// Operations on 512-bit registers of any kind except loads and stores: the vector units
     /// together.
     VectorZmm = "vector_zmm", "vector";
@@ -124,7 +120,6 @@ impl Limit {
                 | Self::Mulx
                 | Self::PmuludqRow
                 | Self::PmuludqRowZmm
-                | Self::Umulh
                 | Self::Vpmadd52
                 | Self::Vpmadd52Ymm
         )

@@ -17,12 +17,8 @@ macro_rules! files {
     };
 }
 
-/// All machine files: first the four of a paper, then those of current processors.
-pub const FILES: [File; 12] = files![
-    "itanium",
-    "alpha-21264",
-    "ultrasparc-iii",
-    "powerpc-g4",
+/// All machine files, of current processors.
+pub const FILES: [File; 8] = files![
     "zen-4",
     "zen-5",
     "ice-lake",

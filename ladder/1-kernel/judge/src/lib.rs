@@ -2,7 +2,7 @@
 //!
 //! The engine's tests use the same [checks](contract). The checks compare results with slow
 //! integers. They use random and patterned operands up to the bounds, random bits above the digits,
-//! and each lane by itself. See docs/own-kernel.md.
+//! and each lane by itself. See README.md.
 //!
 //! ```
 //! use tollgate_judge::{judge, time};
@@ -56,7 +56,7 @@ const SIZES: [(usize, usize); 12] = [
 ///
 /// # Errors
 ///
-/// [`Refused`] with the first defect. Time and secrecy are not checked; docs/own-kernel.md names
+/// [`Refused`] with the first defect. Time and secrecy are not checked; README.md names
 /// the tools that check them.
 pub fn judge<K: Exponentiate<Word: Layout>>(kernel: K) -> Result<usize, Refused> {
     let judged = catch_unwind(AssertUnwindSafe(|| all(kernel)));
@@ -81,5 +81,5 @@ fn all<K: Exponentiate<Word: Layout>>(kernel: K) -> usize {
 
 /// Compiles and runs the example of the guide.
 #[cfg(doctest)]
-#[doc = include_str!("../../../../docs/own-kernel.md")]
+#[doc = include_str!("../README.md")]
 struct OwnKernel;

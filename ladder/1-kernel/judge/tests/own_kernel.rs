@@ -1,4 +1,4 @@
-//! The code of docs/own-kernel.md, a kernel outside the engine, is checked and timed. Variants of
+//! The code of README.md, a kernel outside the engine, is checked and timed. Variants of
 //! this kernel with defects are refused. The tests use public items only.
 
 #![allow(clippy::unwrap_used, reason = "tests")]

@@ -1,5 +1,6 @@
 //! Counts of the arrivals of an open loop.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::arrivals::{Arrivals, Pattern};
@@ -11,25 +12,29 @@ use crate::plan::Plan;
 /// Arrivals of an open loop. Each arrival began or was dropped. The number of arrivals that began
 /// is [`Counts::attempts`](crate::Counts::attempts) minus
 /// [`Counts::retries`](crate::Counts::retries).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ArrivalCounts {
     /// Arrivals.
     pub arrivals: u64,
     /// Arrivals that began more than a millisecond late although a connection was free. The
     /// generator itself caused this delay.
+    #[serde(rename = "began_late")]
     pub late: u64,
     /// Arrivals that waited in the queue for a connection before they began.
     pub queued: u64,
     /// Arrivals that never began: the queue was full, they timed out in the queue, or the run
     /// ended.
+    #[serde(rename = "never_began")]
     pub dropped: u64,
     /// Arrivals that began more than 20 ms late, and thereby crossed a boundary of the sustained
     /// part. Some of these arrivals were due in the sustained part but began after it. Others were
     /// due before the sustained part but began in it. The load differs from the plan by these
     /// arrivals.
+    #[serde(rename = "began_outside")]
     pub outside: u64,
     /// Arrivals counted in `outside` that waited in the queue.
+    #[serde(rename = "began_outside_queued")]
     pub outside_queued: u64,
 }
 

@@ -1,7 +1,11 @@
 //! Chooses the rates of a search for the highest rate that meets an objective.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 /// The result at a rate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum StepResult {
     /// The objective is met.
     Met,
@@ -10,6 +14,7 @@ pub enum StepResult {
     /// Repeated runs contradict each other: noise hides the exact limit.
     Undecided,
     /// The client reached its own limit, so the server was not measured at this rate.
+    #[serde(rename = "client")]
     ClientLimited,
 }
 

@@ -3,6 +3,7 @@
 use core::fmt;
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::phase::{Cause, Failure, Phase};
@@ -12,7 +13,7 @@ const KINDS_MAX: usize = 64;
 
 /// Events in a window of time. Every attempt ends as a transaction, a failure or a timeout, or is
 /// still in flight. If closing fails, the attempt counts as a transaction and also as a failure.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Counts {
     /// Connections begun.
@@ -40,6 +41,7 @@ pub struct Counts {
     pub body_bytes: u64,
     /// Failures by phase and cause.
     #[serde(with = "pairs")]
+    #[schemars(with = "Vec<(Failure, u64)>")]
     pub failures: BTreeMap<Failure, u64>,
     /// Connections that the client closed after its timeout, by phase.
     pub timed_out: BTreeMap<Phase, u64>,
@@ -128,7 +130,7 @@ impl Counts {
 }
 
 /// Counts of the sessions that the plan resumes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Resumptions {
     /// Connections that offered a session.

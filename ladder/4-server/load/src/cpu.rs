@@ -9,6 +9,7 @@ use std::time::Instant;
 use rustix::param::clock_ticks_per_second;
 use rustix::thread::{CpuSet, sched_setaffinity};
 use rustix::time::{ClockId, Timespec, clock_gettime};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
@@ -181,7 +182,7 @@ impl UsageReading {
 }
 
 /// CPU time of the client's threads in the sustained part.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ClientCpu {
     /// CPU seconds per second, over all threads.

@@ -169,7 +169,7 @@ pub use host_conditions::HostConditions;
 pub use latency::Latency;
 pub use latency_log::LatencyLog;
 pub use limits::Limits;
-pub use live::{Buckets, Live, LiveCounts, StepTimes};
+pub use live::{Live, LiveCounts};
 pub use objective::{Objective, duration};
 pub use offer::{Offer, Protocol};
 pub use outcome::Outcome;

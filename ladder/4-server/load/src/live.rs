@@ -26,69 +26,6 @@ pub struct LiveCounts {
     pub dropped: u64,
     /// The number of body bytes received.
     pub body_bytes: u64,
-    /// Times of the steps.
-    pub times: StepTimes,
-}
-
-/// Times from one clock, as [`Times`](crate::Times) defines them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct StepTimes {
-    /// TCP connect.
-    pub connect: Buckets,
-    /// The time from the `ClientHello` until the server confirmed the handshake.
-    pub handshake: Buckets,
-    /// The whole transaction; in an open loop from the intended start.
-    pub transaction: Buckets,
-}
-
-impl StepTimes {
-    /// Returns the times of all steps.
-    #[must_use]
-    pub const fn all(&self) -> [&Buckets; 3] {
-        [&self.connect, &self.handshake, &self.transaction]
-    }
-
-    /// Adds the times of another thread.
-    pub(crate) fn add(&mut self, other: &Self) {
-        self.connect.add(&other.connect);
-        self.handshake.add(&other.handshake);
-        self.transaction.add(&other.transaction);
-    }
-}
-
-const BUCKETS: usize = 17;
-
-/// A coarse histogram. Each bucket counts the times above the previous bucket's bound and up to its
-/// own bound.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Buckets {
-    /// The number of times in each bucket of [`Self::BOUNDS_US`]. The last bucket counts the times
-    /// above all bounds.
-    pub counts: [u64; BUCKETS],
-    /// Sum of the times, in nanoseconds.
-    pub sum_ns: u64,
-}
-
-impl Buckets {
-    /// Upper bounds of all buckets except the last, in microseconds.
-    pub const BOUNDS_US: [u64; BUCKETS - 1] = [
-        100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000,
-        1_000_000, 2_000_000, 5_000_000, 10_000_000,
-    ];
-
-    pub(crate) fn record(&mut self, time: core::time::Duration) {
-        let ns = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        self.counts[Self::BOUNDS_US.partition_point(|bound| bound * 1000 < ns)] += 1;
-        self.sum_ns = self.sum_ns.saturating_add(ns);
-    }
-
-    /// Adds the times of another thread.
-    fn add(&mut self, other: &Self) {
-        self.counts.iter_mut().zip(other.counts).for_each(|(own, more)| *own += more);
-        self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
-    }
 }
 
 impl LiveCounts {
@@ -98,23 +35,10 @@ impl LiveCounts {
         self.each().zip(other.each()).for_each(|(own, more)| *own = own.saturating_add(*more));
     }
 
-    /// Iterates over the counters, and then over the buckets and the sum of each step's times.
     fn each(&mut self) -> impl Iterator<Item = &mut u64> {
-        let Self {
-            attempts,
-            confirmed,
-            transactions,
-            failed,
-            timed_out,
-            dropped,
-            body_bytes,
-            times: StepTimes { connect, handshake, transaction },
-        } = self;
-        let times = [connect, handshake, transaction].into_iter();
-        let times = times.flat_map(|times| times.counts.iter_mut().chain([&mut times.sum_ns]));
-        [attempts, confirmed, transactions, failed, timed_out, dropped, body_bytes]
-            .into_iter()
-            .chain(times)
+        let Self { attempts, confirmed, transactions, failed, timed_out, dropped, body_bytes } =
+            self;
+        [attempts, confirmed, transactions, failed, timed_out, dropped, body_bytes].into_iter()
     }
 }
 
@@ -149,24 +73,5 @@ impl LivePublisher {
             *all = all.wrapping_add(now.saturating_sub(*published));
         }
         self.published = now;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use core::time::Duration;
-
-    use super::*;
-
-    #[test]
-    fn bounds_are_inclusive() {
-        let mut buckets = Buckets::default();
-        for us in [1, 100, 101, 10_000_000, 10_000_001] {
-            buckets.record(Duration::from_micros(us));
-        }
-        let filled: Vec<(usize, u64)> =
-            (0..).zip(buckets.counts).filter(|(_, count)| *count > 0).collect();
-        assert_eq!(filled, [(0, 2), (1, 1), (15, 1), (16, 1)]);
-        assert_eq!(buckets.sum_ns, 20_000_203_000);
     }
 }

@@ -4,6 +4,9 @@ use core::fmt;
 use core::str::FromStr;
 use core::time::Duration;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 /// A quantile of transaction times with its limit: `p99=20ms`.
 ///
 /// ```
@@ -15,7 +18,8 @@ use core::time::Duration;
 /// assert!("p99".parse::<Objective>().is_err());
 /// # Ok::<(), &'static str>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(into = "String", try_from = "String")]
 pub struct Objective {
     percent: f64,
     limit: Duration,
@@ -46,6 +50,20 @@ impl Objective {
     /// arrivals is not significant.
     pub(crate) fn arrivals_min(&self) -> f64 {
         10.0 / (1.0 - self.quantile())
+    }
+}
+
+impl From<Objective> for String {
+    fn from(objective: Objective) -> Self {
+        objective.to_string()
+    }
+}
+
+impl TryFrom<String> for Objective {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, &'static str> {
+        text.parse()
     }
 }
 

@@ -4,6 +4,7 @@ use core::fmt;
 use std::borrow::Cow;
 use std::io;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use tollgate_tls_client::{AlertDescription, SessionPhase};
@@ -12,7 +13,7 @@ use crate::messages::{messages, words};
 
 words! {
     /// A phase of a transaction.
-    #[derive(Serialize, Deserialize)]
+    #[derive(Serialize, Deserialize, JsonSchema)]
     #[serde(rename_all = "kebab-case")]
     Phase {
         /// The TCP connection.
@@ -47,7 +48,7 @@ impl From<SessionPhase> for Phase {
 
 messages! {
     /// The cause of a failure.
-    #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
     #[serde(rename_all = "kebab-case", deny_unknown_fields)]
     Cause {
         Alert(number: u8) => "alert {}", AlertDescription(*number);
@@ -82,7 +83,9 @@ impl Cause {
 }
 
 /// A failed transaction.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(deny_unknown_fields)]
 pub struct Failure {
     /// The phase.

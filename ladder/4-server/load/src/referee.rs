@@ -4,6 +4,9 @@ use core::time::Duration;
 use std::io;
 use std::time::Instant;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use crate::counts::Counts;
 
 /// Reads the server's own counts.
@@ -30,7 +33,8 @@ pub trait Referee {
 }
 
 /// The server's counts of a run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Seen {
     /// Handshakes completed, full and resumed.
     pub handshakes: u64,
@@ -39,6 +43,7 @@ pub struct Seen {
     /// Failed handshakes, if the log has them.
     pub failed: u64,
     /// Requests with a complete response of status 200.
+    #[serde(rename = "responses")]
     pub requests: u64,
     /// The total length in bytes of the bodies of these responses; `None` if the log does not have
     /// it.

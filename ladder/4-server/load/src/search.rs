@@ -2,6 +2,9 @@
 
 use core::time::Duration;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use crate::arrivals::{Arrivals, Think};
 use crate::bisection::{Bisection, StepResult};
 use crate::error::Error;
@@ -14,7 +17,8 @@ use crate::server::Server;
 use crate::verdict::Verdict;
 
 /// A rate of the search.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Step {
     /// Arrivals per second of the plan.
     pub offered_per_s: f64,
@@ -26,6 +30,7 @@ pub struct Step {
     /// The objective's quantile of these times, median of the runs.
     pub quantile_ns: Option<u64>,
     /// The result.
+    #[serde(rename = "judged")]
     pub result: StepResult,
     /// Number of runs.
     pub runs: u32,
@@ -34,7 +39,8 @@ pub struct Step {
 }
 
 /// The result of a search.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Curve {
     /// The objective.
     pub objective: Objective,

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::arrival_counts::ArrivalCounts;
 use crate::counts::Counts;
 use crate::latency::Latency;
-use crate::live::{LiveCounts, StepTimes};
+use crate::live::LiveCounts;
 use crate::phase::{Failure, Phase};
 use crate::request_spec::TransactionEvent;
 use crate::schedule::{Schedule, Stage};
@@ -45,9 +45,6 @@ pub(crate) struct Tally {
     pub(crate) series: Series,
     /// The completed transactions of the whole run, if the plan keeps them.
     pub(crate) timeline: Vec<Moment>,
-    /// Times of the steps in the whole run, not only in the sustained part; for live counters.
-    #[serde(skip)]
-    pub(crate) step_times: StepTimes,
     /// Handshakes with a second `ClientHello`, in the whole run.
     pub(crate) hello_retries: u64,
     /// Connections in flight when the run was stopped.
@@ -84,7 +81,6 @@ impl Tally {
             arrivals_whole: ArrivalCounts::default(),
             series: Series::new(schedule),
             timeline: Vec::new(),
-            step_times: StepTimes::default(),
             hello_retries: 0,
             abandoned: 0,
         }
@@ -117,7 +113,6 @@ impl Tally {
             timed_out: self.whole.timeouts(),
             dropped: self.arrivals_whole.dropped,
             body_bytes: self.whole.body_bytes,
-            times: self.step_times,
         }
     }
 
@@ -138,7 +133,6 @@ impl Tally {
         self.arrivals_whole.add(other.arrivals_whole);
         self.series.add(&other.series);
         self.timeline.extend_from_slice(&other.timeline);
-        self.step_times.add(&other.step_times);
         self.hello_retries += other.hello_retries;
         self.abandoned += other.abandoned;
     }
@@ -224,9 +218,7 @@ impl Recorder {
     pub(crate) fn event(&mut self, task: Task, event: TransactionEvent, at: Instant) {
         let is_plain = task.is_plain;
         match event {
-            TransactionEvent::Connected { connect } => {
-                self.tally.step_times.connect.record(connect);
-            }
+            TransactionEvent::Connected { .. } => {}
             TransactionEvent::ClientDone { hello_retry, verified, refused, .. } => {
                 self.count(at, is_plain, |counts| {
                     counts.client_done += 1;
@@ -235,13 +227,12 @@ impl Recorder {
                 });
                 self.tally.hello_retries += u64::from(hello_retry);
             }
-            TransactionEvent::Confirmed { handshake, resumed, early_data, .. } => {
+            TransactionEvent::Confirmed { resumed, early_data, .. } => {
                 self.count(at, is_plain, |counts| {
                     counts.confirmed += 1;
                     counts.resumptions.accepted += u64::from(resumed);
                     counts.resumptions.early_data += u64::from(early_data);
                 });
-                self.tally.step_times.handshake.record(handshake);
             }
             TransactionEvent::Response { bytes, .. } => self.count(at, is_plain, |counts| {
                 counts.responses += 1;
@@ -274,7 +265,6 @@ impl Recorder {
             let arrived = task.intended.saturating_duration_since(self.schedule.start);
             self.tally.timeline.push(Moment { arrived, done: arrived + response });
         }
-        self.tally.step_times.transaction.record(time);
         self.second(at, |second| second.complete(time));
     }
 

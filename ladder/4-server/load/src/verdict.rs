@@ -2,6 +2,9 @@
 
 use core::fmt;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use crate::arrivals::{Arrivals, Pattern};
 use crate::finding::{Finding, Findings};
 use crate::plan::Plan;
@@ -11,7 +14,10 @@ use crate::steady::Steady;
 use crate::tally::Tally;
 
 /// The verdict on a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "UPPERCASE")]
 pub enum Verdict {
     /// The server's log agrees, and there is no other objection.
     Valid,

@@ -85,7 +85,7 @@ impl Running {
         }
         let program = product.program().ok_or(Error::Missing(product))?;
         let mut command = command(product, &program, &recipe, &folder)?;
-        command.envs(settings.environment.iter().map(|(name, value)| (name, value)));
+        command.envs(&settings.environment);
         let group = Group::spawn(&mut command, &settings.cores, folder.path())
             .map_err(Error::io("start", &program))?;
         let mut running = Self { group, folder, _backend: backend, product, address };

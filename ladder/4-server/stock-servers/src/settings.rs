@@ -44,8 +44,8 @@ pub struct Settings {
     /// The folder in which the server's folder is made, with its files and its log; with `None` that
     /// for temporary files.
     pub parent: Option<PathBuf>,
-    /// A variable of the server's environment, such as `OPENSSL_ia32cap`, and its value.
-    pub environment: Option<(String, String)>,
+    /// Variables of the server's environment, such as `OPENSSL_ia32cap`, and their values.
+    pub environment: BTreeMap<String, String>,
 }
 
 impl Settings {
@@ -68,7 +68,7 @@ impl Settings {
             resumption: None,
             directives: BTreeMap::new(),
             parent: None,
-            environment: None,
+            environment: BTreeMap::new(),
         }
     }
 

@@ -1,12 +1,14 @@
 //! Candidates: possible changes of a server, as data.
 
 use core::fmt;
-use std::collections::BTreeMap;
-
 use serde::Deserialize;
 use tollgate_profile::parts as all_parts;
 use tollgate_record::vocabulary::PART_IDLE;
 use tollgate_record::{BadEstimate, Estimate};
+use toml::Table;
+
+use crate::file::{BadFile, read};
+use crate::setup::Setup;
 
 /// A change of a server.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -30,8 +32,8 @@ pub struct Candidate {
     /// The conditions under which it applies.
     #[serde(default)]
     pub needs: Needs,
-    /// The change of the setup.
-    pub set: Edit,
+    /// The change of the [`Setup`]: its fields with their new values.
+    pub set: Table,
 }
 
 /// The expected speed-up of the candidate's parts.
@@ -73,29 +75,6 @@ impl fmt::Display for Kind {
     }
 }
 
-/// A change of a [`Setup`](crate::Setup); absent fields change nothing.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Edit {
-    /// The type of the key.
-    pub key: Option<String>,
-    /// Signatures by the provider.
-    pub provider: Option<bool>,
-    /// Paused handshakes.
-    #[serde(rename = "async")]
-    pub asynchronous: Option<bool>,
-    /// The suite that is agreed.
-    pub suite: Option<String>,
-    /// The group that is agreed.
-    pub group: Option<String>,
-    /// The share of resumed sessions.
-    pub resumed: Option<f64>,
-    /// The number of requests on a connection.
-    pub requests: Option<u32>,
-    /// Directives that are added, or take the place of those with the same name.
-    pub directives: BTreeMap<String, String>,
-}
-
 /// The conditions under which a candidate applies.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -116,16 +95,11 @@ pub struct Needs {
 pub struct Set {
     /// The edits that make the server's default configuration.
     #[serde(default)]
-    pub start: Edit,
+    pub start: Table,
     /// The candidates.
     #[serde(default, rename = "candidate")]
     pub candidates: Vec<Candidate>,
 }
-
-/// The reason why a file of candidates cannot be used; one line.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct BadCandidates(String);
 
 const ANY: &str = include_str!("../candidates/any.toml");
 
@@ -148,8 +122,8 @@ impl Set {
     #[must_use]
     pub fn of_server(server: &str) -> Option<Self> {
         let (_, text) = FILES.into_iter().find(|(name, _)| *name == server)?;
-        let read = |text| Self::from_toml(text).expect("tests read all built-in files");
-        let (any, mut own) = (read(ANY), read(text));
+        let built_in = |text| Self::from_toml(text).expect("tests read all built-in files");
+        let (any, mut own) = (built_in(ANY), built_in(text));
         let fits =
             |one: &Candidate| one.servers.is_empty() || one.servers.iter().any(|s| s == server);
         own.candidates = any.candidates.into_iter().chain(own.candidates).filter(fits).collect();
@@ -162,19 +136,15 @@ impl Set {
     ///
     /// The text is no TOML, a field is missing or unknown, a candidate has the word of another one,
     /// a part that no profile has, or a factor out of order.
-    pub fn from_toml(text: &str) -> Result<Self, BadCandidates> {
-        let one_line = |error: toml::de::Error| {
-            let line = error.span().map(|span| text[..span.start].lines().count().max(1));
-            let at = line.map_or_else(String::new, |line| format!("line {line}: "));
-            BadCandidates(format!("{at}{}", error.message().replace('\n', " ")))
-        };
-        let set: Self = toml::from_str(text).map_err(one_line)?;
+    pub fn from_toml(text: &str) -> Result<Self, BadFile> {
+        let set: Self = read(text)?;
+        Setup::default().edited(&set.start).map_err(|why| BadFile(format!("start: {why}")))?;
         for (place, candidate) in set.candidates.iter().enumerate() {
             let word = &candidate.word;
             if set.candidates[..place].iter().any(|other| other.word == *word) {
-                return Err(BadCandidates(format!("candidate {word} is there twice: rename one")));
+                return Err(BadFile(format!("candidate {word} is there twice: rename one")));
             }
-            candidate.check().map_err(|why| BadCandidates(format!("candidate {word}: {why}")))?;
+            candidate.check().map_err(|why| BadFile(format!("candidate {word}: {why}")))?;
         }
         Ok(set)
     }
@@ -192,9 +162,10 @@ impl Candidate {
         if self.parts.is_empty() {
             return Err("give the parts that it makes cheaper".to_owned());
         }
-        if self.set == Edit::default() {
+        if self.set.is_empty() {
             return Err("give what it changes in `set`".to_owned());
         }
+        Setup::default().edited(&self.set)?;
         match &self.factor {
             Factor::Range(_) => {
                 let factor = self.range().and_then(Result::ok);
@@ -216,11 +187,22 @@ impl Candidate {
             Factor::Named(_) => None,
         }
     }
+
+    /// Returns whether the candidate changes something of this setup, and its conditions hold.
+    pub(crate) fn applies_to(&self, setup: &Setup) -> bool {
+        let needs = &self.needs;
+        setup.key.starts_with(&needs.key)
+            && (setup.provider || !needs.provider)
+            && (setup.host.kernel_tls || !needs.kernel_tls)
+            && setup.host.cores >= needs.cores_min
+            && setup.edited(&self.set).is_ok_and(|next| next != *setup)
+    }
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+    use crate::setup::Host;
 
     #[test]
     fn every_server_has_a_start_and_candidates() {
@@ -230,7 +212,7 @@ mod tests {
             assert!(words.contains(&"provider"), "{server}: {words:?}");
             let resumes = !["lighttpd", "command"].contains(&server);
             assert_eq!(words.contains(&"resumption"), resumes, "{server}");
-            assert!(set.start.suite.is_some(), "{server}");
+            assert!(set.start.contains_key("suite"), "{server}");
             for (place, word) in words.iter().enumerate() {
                 assert!(!words[..place].contains(word), "{server}: {word} is there twice");
             }
@@ -259,5 +241,46 @@ mod tests {
             let error = Set::from_toml(text).unwrap_err().to_string();
             assert!(error.contains(why) && !error.contains('\n'), "{why}: {error}");
         }
+    }
+
+    pub(crate) fn nginx() -> Setup {
+        let host = Host { cores: 1, kernel_tls: false };
+        let bare = Setup { key: "rsa-3072".to_owned(), host, ..Setup::default() };
+        bare.edited(&Set::of_server("nginx").unwrap().start).unwrap()
+    }
+
+    fn words(setup: &Setup) -> Vec<String> {
+        let set = Set::of_server(&setup.server).unwrap();
+        let taken = set.candidates.into_iter().filter(|one| one.applies_to(setup));
+        taken.map(|one| one.word).collect()
+    }
+
+    #[test]
+    fn a_candidate_applies_once_and_under_its_conditions() {
+        let start = nginx();
+        let has = |setup: &Setup, word: &str| words(setup).iter().any(|other| other == word);
+        let host = |cores, kernel_tls| Setup { host: Host { cores, kernel_tls }, ..start.clone() };
+        for word in ["provider", "rsa-2048", "ecdsa-p256", "log-buffer", "suite-order"] {
+            assert!(has(&start, word), "{word}");
+        }
+        for word in ["reuseport", "pinning", "kernel-tls"] {
+            assert!(!has(&start, word), "{word}: one core, and no module tls");
+        }
+        assert!(has(&host(2, false), "reuseport") && has(&host(1, true), "kernel-tls"));
+        let set = Set::of_server("nginx").unwrap();
+        for candidate in set.candidates.iter().filter(|one| one.applies_to(&start)) {
+            let next = start.edited(&candidate.set).unwrap();
+            assert!(!candidate.applies_to(&next), "{}", candidate.word);
+        }
+        let curve = Setup { key: "ecdsa-p256".to_owned(), ..start.clone() };
+        assert!(!has(&curve, "provider") && !has(&curve, "rsa-2048"));
+        assert!(has(&curve, "provider-ecdsa") && !has(&start, "provider-ecdsa"));
+    }
+
+    #[test]
+    fn paused_handshakes_need_the_provider() {
+        let start = Setup { server: "haproxy".to_owned(), ..nginx() };
+        assert!(!words(&start).contains(&"async".to_owned()));
+        assert!(words(&Setup { provider: true, ..start }).contains(&"async".to_owned()));
     }
 }

@@ -81,7 +81,7 @@ pub fn prospects<'a>(
         };
         Some(Prospect { candidate: candidate.clone(), share, factor, expected, standing })
     };
-    let applies = candidates.into_iter().filter(|candidate| setup.takes(candidate));
+    let applies = candidates.into_iter().filter(|candidate| candidate.applies_to(setup));
     let mut all: Vec<Prospect> = applies.filter_map(prospect).collect();
     let kind = |one: &Prospect| one.candidate.changes.as_ref().map(|change| change.kind);
     all.sort_by(|a, b| {
@@ -134,7 +134,7 @@ impl Outcome {
 mod tests {
     use super::*;
     use crate::candidate::Set;
-    use crate::setup::tests::nginx;
+    use crate::candidate::tests::nginx;
 
     fn estimate(point: f64, low: f64, high: f64) -> Estimate {
         Estimate::new(point, (low, high), 6).unwrap()

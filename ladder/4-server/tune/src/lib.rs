@@ -1,10 +1,13 @@
-//! Tunes a server step by step: candidates as data, expected gains, decisions, and the story of a run.
+//! Servers with changes, as data: experiments, and candidates that tune a server step by step.
 //!
-//! The method is that of \[HP01\]: profile, find the dominant part, say what to expect of a change
+//! An [`Experiment`] is a file in TOML: servers and loads, each with one change, and the columns of its
+//! table. `tollgate bench experiment` runs it.
+//!
+//! The method of tuning is that of \[HP01\]: profile, find the dominant part, say what to expect of a change
 //! before it is made, change one thing, measure again. This crate starts no server and measures
 //! nothing. `tollgate tune` gives it the shares of a profile and the measured ratios.
 //!
-//! * A [`Candidate`] is a change, read from TOML: what it edits in a [`Setup`], the parts of the
+//! * A [`Candidate`] is a change, read from TOML: what it changes of a [`Setup`], the parts of the
 //!   profile that become cheaper, and the factor.
 //! * [`gain`] is Amdahl's law with intervals. [`prospects`] orders the candidates that apply, and
 //!   [`Prospect::standing`] says which to try.
@@ -24,10 +27,14 @@
 
 mod candidate;
 mod expected;
+mod experiment;
+mod file;
 mod setup;
 mod story;
 
-pub use candidate::{BadCandidates, Candidate, Change, Edit, Factor, Kind, Needs, Set};
+pub use candidate::{Candidate, Change, Factor, Kind, Needs, Set};
 pub use expected::{GAIN_MIN, Outcome, Prospect, Shares, Standing, gain, prospects};
-pub use setup::Setup;
+pub use experiment::{Case, EXPERIMENTS, Experiment};
+pub use file::BadFile;
+pub use setup::{Host, Setup, Storage};
 pub use story::{Mark, Step, Story};

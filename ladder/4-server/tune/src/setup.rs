@@ -1,117 +1,151 @@
-//! The configuration of a server and its load, as values that candidates edit.
+//! The configuration of a server and its load, as values that changes edit.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
-use crate::candidate::{Candidate, Edit};
+use serde::{Deserialize, Serialize};
+use toml::{Table, Value};
 
-/// A server's configuration, and the part of the load that depends on it.
-#[derive(Clone, Debug, PartialEq)]
+/// A server's configuration, and the load for it. Absent fields have their defaults.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct Setup {
-    /// The server's name, such as `nginx`.
+    /// An installed server (`nginx`, `haproxy`, `apache`, `lighttpd`), an embedded one (`openssl`,
+    /// `rustls`), `command`, or the URL of a server that runs.
     pub server: String,
-    /// The number of its cores.
-    pub cores: usize,
-    /// `true` if the kernel can encrypt records.
-    pub kernel_tls: bool,
-    /// The type of its key, such as `rsa-3072`.
+    /// The shell command of the server `command`.
+    pub command: Option<String>,
+    /// The access log of the server at a URL.
+    pub log: Option<PathBuf>,
+    /// The processes of the server at a URL.
+    pub pid: Vec<u32>,
+    /// The number of the server's cores.
+    pub cores: Option<u32>,
+    /// The type of the server's key, such as `rsa-3072`.
     pub key: String,
-    /// `true` if it signs with the provider.
+    /// `true` if the server signs with the provider, or with the engine.
     pub provider: bool,
-    /// `true` if it pauses handshakes while the provider works.
+    /// Settings of the provider by name.
+    pub settings: BTreeMap<String, String>,
+    /// `true` if the server pauses handshakes while the provider works.
+    #[serde(rename = "async")]
     pub asynchronous: bool,
+    /// `true` if the server passes requests on to nginx on the client's core.
+    pub backend: bool,
+    /// How the server keeps sessions, if not as `resume_by` needs it: `ticket` or `session-id`.
+    pub sessions: Option<String>,
+    /// The place of the server's files.
+    pub storage: Storage,
+    /// Directives of the configuration file by `CONTEXT.NAME`.
+    pub directives: BTreeMap<String, String>,
+    /// Variables of the server's environment.
+    pub environment: BTreeMap<String, String>,
+    /// A shell command that loads the server in place of the load generator, once for each
+    /// connection.
+    pub client: Option<String>,
+    /// The number of connections in flight.
+    pub connections: Option<u32>,
+    /// The bytes of a response.
+    pub bytes: Option<u64>,
+    /// The number of requests on a connection.
+    pub requests: u32,
+    /// The share of connections without TLS.
+    pub plain: f64,
+    /// Version and key exchange, such as `tls12-rsa`.
+    pub protocol: String,
     /// The suite of the sessions.
     pub suite: Option<String>,
     /// The group of the key exchange.
     pub group: Option<String>,
     /// The share of sessions that resume an earlier one.
     pub resumed: f64,
-    /// The number of requests on a connection.
-    pub requests: u32,
-    /// Directives of the configuration file by `CONTEXT.NAME`.
-    pub directives: BTreeMap<String, String>,
+    /// The mechanism of resumption.
+    pub resume_by: Option<String>,
+    /// The signatures that the client verifies: `never`, `always`, or one in N.
+    pub verify: String,
+    /// `true` if the client has one key share for all handshakes.
+    pub reuse_key_share: bool,
+    /// The largest TCP segment of the connections.
+    pub segment_bytes: Option<u32>,
+    /// What the machine allows, which no change edits.
+    #[serde(skip)]
+    pub host: Host,
 }
 
-impl Setup {
-    /// Returns the setup after a change.
-    #[must_use]
-    pub fn edited(&self, edit: &Edit) -> Self {
-        let mut next = self.clone();
-        next.key.clone_from(edit.key.as_ref().unwrap_or(&self.key));
-        next.provider = edit.provider.unwrap_or(self.provider);
-        next.asynchronous = edit.asynchronous.unwrap_or(self.asynchronous);
-        next.suite = edit.suite.clone().or(next.suite);
-        next.group = edit.group.clone().or(next.group);
-        next.resumed = edit.resumed.unwrap_or(self.resumed);
-        next.requests = edit.requests.unwrap_or(self.requests);
-        next.directives.extend(edit.directives.clone());
-        next
-    }
-
-    /// Returns whether a candidate changes something, and its conditions hold.
-    #[must_use]
-    pub fn takes(&self, candidate: &Candidate) -> bool {
-        let needs = &candidate.needs;
-        self.key.starts_with(&needs.key)
-            && (self.provider || !needs.provider)
-            && (self.kernel_tls || !needs.kernel_tls)
-            && self.cores >= needs.cores_min
-            && self.edited(&candidate.set) != *self
-    }
+/// The place of a server's files and logs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Storage {
+    /// The folder for temporary files.
+    #[default]
+    Any,
+    /// A folder on a disk.
+    Disk,
+    /// A folder in memory.
+    Memory,
 }
 
-#[cfg(test)]
-pub(crate) mod tests {
-    use super::*;
-    use crate::candidate::Set;
+/// What a machine allows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Host {
+    /// The number of the server's cores.
+    pub cores: usize,
+    /// `true` if the kernel can encrypt records.
+    pub kernel_tls: bool,
+}
 
-    pub(crate) fn nginx() -> Setup {
-        let bare = Setup {
+impl Default for Setup {
+    fn default() -> Self {
+        Self {
             server: "nginx".to_owned(),
-            cores: 1,
-            kernel_tls: false,
-            key: "rsa-3072".to_owned(),
+            command: None,
+            log: None,
+            pid: Vec::new(),
+            cores: None,
+            key: "rsa-2048".to_owned(),
             provider: false,
+            settings: BTreeMap::new(),
             asynchronous: false,
+            backend: false,
+            sessions: None,
+            storage: Storage::Any,
+            directives: BTreeMap::new(),
+            environment: BTreeMap::new(),
+            client: None,
+            connections: None,
+            bytes: None,
+            requests: 1,
+            plain: 0.0,
+            protocol: "tls13".to_owned(),
             suite: None,
             group: None,
             resumed: 0.0,
-            requests: 1,
-            directives: BTreeMap::new(),
-        };
-        bare.edited(&Set::of_server("nginx").unwrap().start)
-    }
-
-    fn words(setup: &Setup) -> Vec<String> {
-        let set = Set::of_server(&setup.server).unwrap();
-        let taken = set.candidates.into_iter().filter(|one| setup.takes(one));
-        taken.map(|one| one.word).collect()
-    }
-
-    #[test]
-    fn a_candidate_applies_once_and_under_its_conditions() {
-        let start = nginx();
-        let has = |setup: &Setup, word: &str| words(setup).iter().any(|other| other == word);
-        for word in ["provider", "rsa-2048", "ecdsa-p256", "log-buffer", "suite-order"] {
-            assert!(has(&start, word), "{word}");
+            resume_by: None,
+            verify: "never".to_owned(),
+            reuse_key_share: false,
+            segment_bytes: None,
+            host: Host::default(),
         }
-        for word in ["reuseport", "pinning", "kernel-tls"] {
-            assert!(!has(&start, word), "{word}: one core, and no module tls");
-        }
-        assert!(has(&Setup { cores: 2, ..start.clone() }, "reuseport"));
-        assert!(has(&Setup { kernel_tls: true, ..start.clone() }, "kernel-tls"));
-        let set = Set::of_server("nginx").unwrap();
-        for candidate in set.candidates.iter().filter(|one| start.takes(one)) {
-            assert!(!start.edited(&candidate.set).takes(candidate), "{}", candidate.word);
-        }
-        let curve = Setup { key: "ecdsa-p256".to_owned(), ..start.clone() };
-        assert!(!has(&curve, "provider") && !has(&curve, "rsa-2048"));
-        assert!(has(&curve, "provider-ecdsa") && !has(&start, "provider-ecdsa"));
     }
+}
 
-    #[test]
-    fn paused_handshakes_need_the_provider() {
-        let start = Setup { server: "haproxy".to_owned(), ..nginx() };
-        assert!(!words(&start).contains(&"async".to_owned()));
-        assert!(words(&Setup { provider: true, ..start }).contains(&"async".to_owned()));
+impl Setup {
+    /// Returns the setup after a change: a table of fields. Entries of `directives`, `environment`
+    /// and `settings` are added, or replace those of the same name.
+    ///
+    /// # Errors
+    ///
+    /// The change has an unknown field, or a value of the wrong type.
+    pub fn edited(&self, edit: &Table) -> Result<Self, String> {
+        let wrong = |error: toml::de::Error| error.message().replace('\n', " ");
+        let mut fields = Table::try_from(self).map_err(|error| error.to_string())?;
+        for (name, value) in edit {
+            match (fields.get_mut(name), value) {
+                (Some(Value::Table(known)), Value::Table(more)) => known.extend(more.clone()),
+                _ => _ = fields.insert(name.clone(), value.clone()),
+            }
+        }
+        let next: Self = fields.try_into().map_err(wrong)?;
+        Ok(Self { host: self.host, ..next })
     }
 }

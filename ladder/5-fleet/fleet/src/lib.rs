@@ -4,7 +4,7 @@
 //! rate ([`size()`]), costs ([`cost_of_million`], [`saving`]), response time against load
 //! ([`queue`]; by [`simulation`] where no formula applies), the backlog of a burst ([`Burst`]) and
 //! the growth of rates with cores ([`scaling`]). The crate runs and measures nothing. [`mod@forecast`] computes predicted records
-//! from a measured one, and [`published`] holds the sizing table of \[ETI10\] for comparison.
+//! from a measured one.
 //!
 //! Every figure has an interval if its inputs have one; see [`interval`] for its meaning. "Unknown"
 //! is a value: the energy of a session is unknown until power is measured.
@@ -41,7 +41,6 @@ pub mod error;
 pub mod forecast;
 pub mod interval;
 pub mod prices;
-pub mod published;
 pub mod queue;
 pub mod scaling;
 pub mod session;

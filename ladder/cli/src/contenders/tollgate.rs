@@ -41,23 +41,19 @@ pub(crate) fn contenders(job: &Job, batch: u32) -> Result<Vec<Contender>, CliErr
     Ok(contenders)
 }
 
-/// Creates a contender for Tollgate restricted to one form, even if that form is slow. `None` if
-/// the form does not exist.
-pub(crate) fn by_form(job: &Job, form: Form) -> Result<Option<Contender>, CliError> {
+/// Creates a contender for Tollgate restricted to one form, even if that form is slow.
+pub(crate) fn by_form(job: &Job, form: Form) -> Result<Contender, CliError> {
     let workspace = Workspace::new()?.with_plans(Plans::always(form));
     let kernel = match form {
         Form::Lanes => Family::Lanes(workspace.lane_kernel()),
-        Form::One | Form::Two => single_kernel(&workspace, job),
+        Form::One => single_kernel(&workspace, job),
     };
-    let in_step = job.what == KeyOperation::Sign && workspace.goes_in_step(&job.key.ours);
     let (batch, run) = match form {
-        Form::Two if !in_step => return Ok(None),
         Form::One => (None, one_by_one(job, workspace)),
-        Form::Two => (Some(2), together_run(job, workspace, 2)),
         Form::Lanes => (Some(LANES), together_run(job, workspace, tollgate_mont::LANES)),
     };
     let run = run?;
-    Ok(Some(Contender { by: OURS, batch, kernel: Some(kernel), run }))
+    Ok(Contender { by: OURS, batch, kernel: Some(kernel), run })
 }
 
 /// Returns the operation for the planner.
@@ -131,9 +127,7 @@ fn together_run(job: &Job, mut workspace: Workspace, count: usize) -> Result<Run
                     let call = rest.split_off_mut(..count).expect("a cut has each request once");
                     match form {
                         Form::Lanes => in_lanes.run(call),
-                        Form::One | Form::Two => {
-                            call.chunks_mut(1).for_each(|one| alone.run(one));
-                        }
+                        Form::One => alone.run(call),
                     }
                 }
                 compare_all(&buffers, &cases)

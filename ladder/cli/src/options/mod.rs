@@ -15,9 +15,7 @@ use tollgate::command_line;
 
 pub(crate) use crate::verbs::agent::Agent;
 pub(crate) use crate::verbs::bench::options::sub_verbs::{ResponseCurve, Sampling};
-pub(crate) use crate::verbs::bench::options::{
-    Bench, BenchCommand, CoreSpan, EngineKind, Mode, ServerKind,
-};
+pub(crate) use crate::verbs::bench::options::{Bench, BenchCommand, EngineKind, Mode, ServerKind};
 pub(crate) use crate::verbs::compare::Compare;
 pub(crate) use crate::verbs::completions::Completions;
 pub(crate) use crate::verbs::explain::Explain;
@@ -25,10 +23,9 @@ pub(crate) use crate::verbs::fleet::{Fleet, FleetCommand};
 pub(crate) use crate::verbs::kernel::Kernel;
 pub(crate) use crate::verbs::ladder::Ladder;
 pub(crate) use crate::verbs::man::Man;
-pub(crate) use crate::verbs::model::Model;
+pub(crate) use crate::verbs::papers::Papers;
 pub(crate) use crate::verbs::report::Report;
 pub(crate) use crate::verbs::serve::Serve;
-pub(crate) use crate::verbs::simulate::Simulate;
 pub(crate) use crate::verbs::speed::Speed;
 pub(crate) use crate::verbs::trial::Trial;
 pub(crate) use crate::verbs::tune::options::Tune;
@@ -64,14 +61,12 @@ pub(crate) enum Verb {
     Ladder(Ladder),
     /// Write the man pages
     Man(Man),
-    /// Compute bounds of Montgomery products on described processors and on this one
-    Model(Model),
+    /// Re-enact five publications: their figures beside ours, their models, a simulated processor
+    Papers(Papers),
     /// Make the table and the HTML page from records
     Report(Report),
     /// Run the embedded TLS server, with Tollgate's engine or OpenSSL's
     Serve(Serve),
-    /// Simulate programs on a processor, instruction by instruction
-    Simulate(Simulate),
     /// Measure operations of Tollgate, OpenSSL and AWS-LC in one run: RSA, X25519, ECDH and ECDSA
     Speed(Speed),
     /// Pack measurements for publication, signed, or verify what others published

@@ -4,11 +4,10 @@ use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use core::ops::RangeBounds;
 use core::time::Duration;
 use std::net::ToSocketAddrs as _;
-use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Command};
-pub(crate) use tollgate::command_line::seconds;
+pub(crate) use tollgate::command_line::{OutputFile, seconds};
 use tollgate_load::duration;
 
 /// The option for records.
@@ -16,7 +15,7 @@ use tollgate_load::duration;
 pub(crate) struct Written {
     /// Write the records as JSON Lines to FILE, replacing it; - is standard output
     #[arg(long, value_name = "FILE")]
-    pub(crate) json: Option<PathBuf>,
+    pub(crate) json: Option<OutputFile>,
 }
 
 /// Returns options with their declared default values, for a verb that runs another verb.

@@ -7,28 +7,29 @@ use std::time::Instant;
 
 use clap::Args;
 use tollgate_bench::this_machine;
-use tollgate_fleet::{Prices, published as fleets};
+use tollgate_fleet::Prices;
 use tollgate_load::Protocol;
+use tollgate_record::vocabulary as word;
 use tollgate_record::{Record, Timestamp};
-use tollgate_report::{heading, published, rungs};
+use tollgate_report::{heading, rungs};
 use tollgate_server::KeyKind;
 use tollgate_session::SessionPlan;
 
 use crate::error::CliError;
-use crate::options::values::defaults;
-use crate::options::{Bench, Fleet, Model};
+use crate::options::values::{OutputFile, defaults};
+use crate::options::{Bench, Fleet};
 use crate::output::say;
 use crate::progress::Progress;
 use crate::run::Run;
 use crate::verbs::explain::parts;
 use crate::verbs::fleet::prices;
-use crate::verbs::kernel::Table;
+use crate::verbs::kernel::{Table, model};
 use crate::verbs::speed::Operations;
-use crate::{bench, fleet, interrupt, kernel, model, report, shelf, simulate, speed};
+use crate::{bench, fleet, interrupt, kernel, papers, report, shelf, speed};
 
 /// The rungs from the lowest, each with its steps.
 const RUNGS: [(&str, &[Step]); 6] = [
-    ("0 model", &[LadderRun::model, LadderRun::simulate]),
+    ("0 model", &[LadderRun::model, LadderRun::papers]),
     ("1 kernel", &[LadderRun::kernel]),
     ("2 operation", &[LadderRun::speed]),
     ("3 session", &[LadderRun::session]),
@@ -64,7 +65,7 @@ pub(crate) struct Ladder {
     /// Write the records as JSON Lines to FILE, replacing it; - is standard output [default:
     /// MACHINE/DATE.jsonl in the folder of records]
     #[arg(long, value_name = "FILE")]
-    pub(crate) json: Option<PathBuf>,
+    pub(crate) json: Option<OutputFile>,
 
     /// Prices and power of machines; without them no costs and no energy are computed
     #[arg(long, value_name = "FILE", value_parser = prices)]
@@ -80,14 +81,14 @@ pub(crate) struct Ladder {
 
     /// Write the HTML page to FILE, replacing it
     #[arg(long, value_name = "FILE", default_value = "ladder.html")]
-    pub(crate) report: PathBuf,
+    pub(crate) report: OutputFile,
 }
 
 /// Measures all rungs, and writes table, page and records. After Ctrl-C, table and page show the
 /// complete rungs.
 pub(crate) fn run(options: &Ladder) -> Result<ExitCode, CliError> {
     let file = match &options.json {
-        Some(file) => file.clone(),
+        Some(file) => file.to_path_buf(),
         None => shelf::fresh(&options.records, &this_machine(), Timestamp::now())?,
     };
     let run = Run::measuring(Some(&file))?;
@@ -112,9 +113,9 @@ pub(crate) fn run(options: &Ladder) -> Result<ExitCode, CliError> {
 impl LadderRun {
     /// Adds published records and general notes.
     fn begin(&mut self) -> Result<(), CliError> {
-        let now = Timestamp::now();
-        self.records = published::records(now);
-        self.records.extend(fleets::records(now)?);
+        let of_unit = |record: &Record| record.subject.parameter(word::BY) == Some("pkeu");
+        self.records = tollgate_published::records();
+        self.records.retain(|record| !of_unit(record)); // its times have tables of their own
         self.run.output.records(&self.records)?;
         if self.prices.is_none() {
             self.run.notes.add("no costs: give prices of machines with --prices FILE".to_owned());
@@ -152,11 +153,11 @@ impl LadderRun {
     }
 
     fn model(&mut self) -> Result<Vec<Record>, CliError> {
-        model::collect(&defaults::<Model>(), &mut self.run)
+        model::collect(&mut self.run)
     }
 
-    fn simulate(&mut self) -> Result<Vec<Record>, CliError> {
-        simulate::collect(&mut self.run)
+    fn papers(&mut self) -> Result<Vec<Record>, CliError> {
+        papers::collect(&mut self.run)
     }
 
     fn kernel(&mut self) -> Result<Vec<Record>, CliError> {

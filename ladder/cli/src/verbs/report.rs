@@ -10,6 +10,7 @@ use tollgate_record::Record;
 use tollgate_report::{html, rungs};
 
 use crate::error::CliError;
+use crate::options::values::OutputFile;
 use crate::output::{Output, say};
 use crate::shelf;
 
@@ -22,7 +23,7 @@ pub(crate) struct Report {
 
     /// Write all records as JSON Lines to FILE, replacing it; - is standard output
     #[arg(long, value_name = "FILE")]
-    pub(crate) json: Option<PathBuf>,
+    pub(crate) json: Option<OutputFile>,
 
     /// Folder of records
     #[arg(long, value_name = "DIR", default_value = "records")]
@@ -30,7 +31,7 @@ pub(crate) struct Report {
 
     /// Write the HTML page to FILE, replacing it
     #[arg(long, value_name = "FILE", default_value = "ladder.html")]
-    pub(crate) report: PathBuf,
+    pub(crate) report: OutputFile,
 }
 
 /// Reads records, prints the table and writes the page.

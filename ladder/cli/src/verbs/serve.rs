@@ -1,9 +1,9 @@
-//! `tollgate serve`: runs the embedded server until a signal stops it.
+//! `tollgate serve`: runs the measuring server until a signal stops it.
 
 use core::net::SocketAddr;
 use core::str::FromStr as _;
 use core::time::Duration;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -11,16 +11,15 @@ use clap::Args;
 use tollgate_record::Nanos;
 use tollgate_report::text::wrapped;
 use tollgate_server::{
-    Certificate, Config, Counters, Engine, Group, KeyKind, Limits, Listen, Protocol, Report,
-    Resumption, Running, Server, SignerOperations, Suite, confine, hide_memory,
+    Certificate, Config, Counters, Engine, Group, KeyKind, Limits, Protocol, Report, Resumption,
+    Running, Server, SignerOperations, Suite,
 };
 
 use crate::cells::float;
 use crate::error::CliError;
-use crate::interrupt;
-use crate::options::values::{listens, seconds};
+use crate::interrupt::{self, Request};
+use crate::options::values::{OutputFile, listens, seconds};
 use crate::output::Output;
-use crate::service::{Service, until_stopped};
 
 /// The default kind of key.
 const SELF_SIGNED: KeyKind = KeyKind::Rsa { bits: 2048 };
@@ -29,7 +28,7 @@ const SELF_SIGNED: KeyKind = KeyKind::Rsa { bits: 2048 };
 pub(crate) struct Serve {
     /// Append a line for each handshake and each response to this file
     #[arg(long, value_name = "FILE")]
-    pub(crate) access_log: Option<PathBuf>,
+    pub(crate) access_log: Option<OutputFile>,
 
     /// Address to listen on; port 0 chooses a free port, a port alone means 127.0.0.1
     #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:8443", value_parser = listens)]
@@ -38,18 +37,6 @@ pub(crate) struct Serve {
     /// Certificate chain in PEM, the server's own first
     #[arg(long, value_name = "FILE", requires = "key")]
     pub(crate) cert: Option<PathBuf>,
-
-    /// Check settings, certificates and keys, but neither ports, cores nor the access log; then end
-    #[arg(long)]
-    pub(crate) check: bool,
-
-    /// Settings in TOML, also for a proxy with back ends; replaces the other settings
-    #[arg(long, value_name = "FILE", conflicts_with_all = [
-        "access_log", "address", "cert", "connections_max", "cores", "engine", "group",
-        "handshake_limit", "idle_limit", "key", "key_type", "protocol", "resumption", "root",
-        "rsa_kx", "suites", "workers",
-    ])]
-    pub(crate) config: Option<PathBuf>,
 
     /// Maximum open connections of a worker; further clients wait in the kernel's queue
     #[arg(long, value_name = "N", default_value = "16384")]
@@ -120,52 +107,15 @@ pub(crate) struct Serve {
 /// Serves until SIGINT or SIGTERM, and prints a summary.
 pub(crate) fn run(options: &Serve) -> Result<ExitCode, CliError> {
     let output = Output::new(None)?;
-    let settings = match &options.config {
-        Some(file) => Config::from_file(file).map_err(CliError::new)?,
-        None => config(options),
-    };
-    if settings.seccomp {
-        hide_memory().map_err(CliError::new)?;
-    }
-    if options.check {
-        let kind = Server::check(settings.clone()).map_err(in_flags)?;
-        output.text(&checked(&settings, kind))?;
-        return Ok(ExitCode::SUCCESS);
-    }
-    if options.config.is_some() {
-        interrupt::serve()?;
-    }
+    let settings = config(options);
     let started = Instant::now();
     let running = interrupt::ends_at_once(|| Server::start(settings.clone())).map_err(in_flags)?;
-    if settings.seccomp {
-        confine().map_err(CliError::new)?;
-    }
     output.text(&ready(&settings, &running))?;
-    until_stopped(&Serving(&running));
+    while interrupt::next(Duration::MAX) != Some(Request::Stop) {}
     let report = running.stop(Duration::from_secs_f64(options.drain));
     output.text(&served(&report, started.elapsed(), settings.access_log.is_some()))?;
     let whole = report.workers_lost == 0 && report.log_complete;
     Ok(if whole { ExitCode::SUCCESS } else { ExitCode::FAILURE })
-}
-
-/// The server, as a service.
-struct Serving<'a>(&'a Running);
-
-impl Service for Serving<'_> {
-    fn responds(&self, limit: Duration) -> bool {
-        self.0.responds(limit)
-    }
-
-    fn reload(&self) -> String {
-        match self.0.reload() {
-            Ok(()) => "new connections use the certificates read now".to_owned(),
-            Err(why) => format!("the old certificates stay in use: {why}"),
-        }
-    }
-
-    fn reopen_log(&self) {
-        self.0.reopen_log();
-    }
 }
 
 /// Users of this program set flags, not fields: names the flag.
@@ -189,7 +139,7 @@ fn config(options: &Serve) -> Config {
         ..Limits::default()
     };
     Config {
-        address: options.address.into(),
+        address: options.address,
         workers: options.workers,
         pin: options.cores.clone(),
         engine: options.engine,
@@ -200,51 +150,23 @@ fn config(options: &Serve) -> Config {
         allow_rsa_kx: options.rsa_kx,
         resumption: if options.resumption { Resumption::Tickets } else { Resumption::Off },
         root: options.root.clone(),
-        access_log: options.access_log.clone(),
+        access_log: options.access_log.as_deref().map(Path::to_path_buf),
         limits,
         ..Config::default()
     }
 }
 
-/// Describes settings that could start.
-fn checked(config: &Config, kind: KeyKind) -> String {
-    let mut text = match &config.address {
-        Listen::At(address) => format!("ready to listen on https://{address}/\n"),
-        sockets => format!("ready to listen on {sockets}\n"),
-    };
-    text += &described(config, kind, None);
-    text
-}
-
-/// Describes a ready server: addresses, certificate, engine and signer.
+/// Describes a ready server: address, certificate, engine and signer.
 fn ready(config: &Config, running: &Running) -> String {
     let mut text = format!("listening on https://{}/\n", running.addr());
-    for (what, address) in
-        [("metrics", running.metrics_addr()), ("redirects", running.redirect_addr())]
-    {
-        if let Some(address) = address {
-            text += &format!("{what}: http://{address}/\n");
-        }
-    }
-    let signer = running.counters().signer.provider;
-    text += &described(config, running.key_kind(), Some(&signer));
-    text
-}
-
-fn described(config: &Config, kind: KeyKind, signer: Option<&str>) -> String {
     let certificate = match &config.certificate {
         Certificate::Files { chain, .. } => chain.display().to_string(),
         _ => "self-signed, made now".to_owned(),
     };
-    let mut text = wrapped(&format!("certificate: {kind}, {certificate}"));
+    text += &wrapped(&format!("certificate: {}, {certificate}", running.key_kind()));
     text += &format!("engine: {}; worker threads: {}\n", config.engine, config.workers);
-    if let Some(provider) = signer {
-        text += &format!("signs: the OpenSSL provider \"{provider}\", seen at start\n");
-    }
-    if let Some(proxy) = &config.proxy {
-        let backends: Vec<String> = proxy.backends.iter().map(ToString::to_string).collect();
-        text += &wrapped(&format!("back ends: {}", backends.join(", ")));
-    }
+    let provider = running.counters().signer.provider;
+    text += &format!("signs: the OpenSSL provider \"{provider}\", seen at start\n");
     if let Some(file) = &config.access_log {
         text += &wrapped(&format!("access log: {}", file.display()));
     }
@@ -273,13 +195,6 @@ fn served(report: &Report, time: Duration, logs: bool) -> String {
             operations.decryptions,
             batches(operations)
         ));
-    }
-    for backend in &done.backends {
-        let state = if backend.is_up { "up" } else { "DOWN" };
-        text += &format!(
-            "back end {}: {} requests, {} failed, {state}\n",
-            backend.address, backend.requests, backend.failures
-        );
     }
     let busy: Duration = done.worker_cpu.iter().sum();
     text += &format!("CPU time of the workers: {:.2} s", busy.as_secs_f64());

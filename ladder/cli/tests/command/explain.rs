@@ -69,20 +69,26 @@ fn the_steps_of_a_paper_have_rows_and_parts() {
     if !can_sample() {
         return;
     }
-    let (output, records) = recorded("bench eti10 --rounds 1 --seconds 0.5", &[]);
+    let (output, records) = recorded("bench experiment eti10 --rounds 1 --seconds 0.5", &[]);
     if !has_result(&output) {
         return;
     }
     let said = text(&output);
     let rows = said.lines().filter(|line| line.starts_with("AES128-") && !line.contains(':'));
     assert_eq!(rows.count(), 5, "{said}");
+    for row in ["rsa", "records", "other than the paper's", "sum"] {
+        assert!(said.lines().any(|line| line.starts_with(row)), "{row} in\n{said}");
+    }
     // the first step does AES without the instructions for it
     let aes = |by: &str| {
         let own = |record: &&Record| record.subject.parameter(word::BY) == Some(by);
         let own: Vec<Record> = records.iter().filter(own).cloned().collect();
         cycles(&own, Some(word::PART_RECORDS))
     };
-    assert!(aes("nginx-noaes") > 2.0 * aes("nginx-openssl"), "{said}");
+    assert!(
+        aes("nginx-eti10-aes128-sha-no-aes-instructions") > 2.0 * aes("nginx-eti10-aes128-sha"),
+        "{said}"
+    );
 }
 
 #[test]

@@ -20,9 +20,8 @@ fn inputs_are_not_overwritten() {
         &["report", name, "--json", &other],
         &["compare", "/dev/null", name, "--json", &other],
         &["fleet", name, "--json", &other],
-        &["model", "--measured", name, "--json", &other],
-        &["model", "--machine", name, "--json", &other],
-        &["simulate", "study", "--timing", name, "--svg", &other],
+        &["kernel", "model", "--machine", name, "--json", &other],
+        &["papers", "leon2", name, "--json", &other],
         &["bench", "--workload", name, "--json", &other],
         &["bench", "https://127.0.0.1:1/", "--log", name, "--json", &other],
         &["serve", "--cert", "/dev/null", "--key", name, "--access-log", &other],
@@ -37,20 +36,12 @@ fn two_outputs_need_two_files() {
     let file = scratch("both");
     let name = file.name();
     refused(&run(&["ladder", "--json", name, "--report", name]), "is already the file of --json");
-    refused(
-        &run(&["simulate", "study", "--json", name, "--svg", name]),
-        "is already the file of --json",
-    );
     assert!(!file.exists());
 }
 
 #[test]
 fn unwritable_outputs_are_reported_at_once() {
-    for flags in [
-        &["simulate", "study", "--svg"][..],
-        &["bench", "search", "--slo", "p99=1ms", "--svg"],
-        &["ladder", "--report"],
-    ] {
+    for flags in [&["bench", "search", "--slo", "p99=1ms", "--svg"][..], &["ladder", "--report"]] {
         let with = |file| run(&[flags, &[file]].concat());
         refused(&with("/no/such/file"), "/no/such/file: No such file or directory");
         refused(&with("/no/such/file"), "there is no folder /no/such");

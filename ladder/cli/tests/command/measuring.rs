@@ -48,9 +48,8 @@ fn flags_that_make_no_sense_are_refused() {
         (&["speed", "--json", "/there/is/no/such/folder.jsonl"], "/there/is/no/such/folder.jsonl"),
         (&["kernel", "--bits", "64"], "128"),
         (&["kernel", "--json", "/"], "/: "),
-        (&["kernel", "variants", "--bits", "512,8192"], "--bits 8192"),
         (&["kernel", "plan", "--bits", "640"], "--bits 640"),
-        (&["kernel", "plan", "variants"], "variants"),
+        (&["kernel", "plan", "model"], "model"),
         (&["drive"], "drive"),
     ] {
         refused(&run(arguments), why);
@@ -183,18 +182,6 @@ fn exponents_choose_the_raw_operations() {
 }
 
 #[test]
-fn pkeu_shows_published_and_measured_figures() {
-    let output = line("speed pkeu --seconds 0.05 --against none", &[]);
-    let stdout = shown(&output);
-    for row in ["512!/512", "512!/3", "1024!/1024", "1024!/3", "2048/2048", "2048/3"] {
-        let line = stdout.lines().find(|line| line.starts_with(row));
-        assert!(line.is_some_and(|line| line.contains("[FSL05]")), "{row} in\n{stdout}");
-    }
-    assert!(stdout.contains("406.50") && stdout.contains("tollgate x8"), "{stdout}");
-    assert!(!stdout.contains("OpenSSL"), "{stdout}");
-}
-
-#[test]
 fn a_key_from_a_file_is_measured() {
     let file = keys().join("rsa-2048-pkcs1.pem");
     let flags = "speed --seconds 0.1 --against aws-lc --json - --key";
@@ -265,27 +252,4 @@ fn ctrl_c_prints_the_rows_that_are_done() {
     let stdout = text(&output);
     assert!(stdout.contains("RSA-512! sign") && !stdout.contains("RSA-4096"), "{stdout}");
     assert!(!records(&file).is_empty());
-}
-
-#[test]
-fn variants_write_every_figure_and_print_the_tables() {
-    let (output, records) = recorded("kernel variants --bits 512 --seconds 0.3", &[]);
-    let stdout = shown(&output);
-    for part in ["amm64_single_step", "bytes of code", "sliding", "[KAK96]", "[GTS07]"] {
-        assert!(stdout.contains(part), "{part:?} in\n{stdout}");
-    }
-    let count = |quantity: &str, kind: fn(&Kind) -> bool| {
-        let is = |record: &&Record| record.quantity.as_str() == quantity && kind(&record.kind);
-        records.iter().filter(is).count()
-    };
-    let is_measured = |kind: &Kind| *kind == Kind::Measured;
-    let is_published = |kind: &Kind| matches!(kind, Kind::Published { .. });
-    // seven methods in four forms each, five squares, the engine's kernel, and the kernel's square
-    // if it has one
-    assert!([34, 35].contains(&count("cycles_per_call", is_measured)));
-    assert_eq!(count("cycles_per_operation", is_measured), 2 * 7);
-    assert_eq!(count("table_bytes", is_measured), 2 * 7);
-    assert_eq!(count("reads", is_published), 4);
-    #[cfg(target_os = "linux")]
-    assert_eq!(count("code_bytes", is_measured), 28 + 5);
 }

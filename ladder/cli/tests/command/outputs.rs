@@ -1,9 +1,8 @@
-//! The outputs of `tollgate bench`: `--out`, `--metrics`, `--fail-if`, `--summary` and
-//! `--histogram`; and `completions`. The tests also accept invalid runs.
+//! The outputs of `tollgate bench`: `--out`, `--fail-if` and `--histogram`; and `completions`. The
+//! tests also accept invalid runs.
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::Command;
 
@@ -23,7 +22,7 @@ pub(crate) fn assert_follows_the_schema(schema: &str, document: &Path) {
 schema, document = (json.load(open(path)) for path in sys.argv[1:])
 jsonschema.Draft202012Validator.check_schema(schema)
 jsonschema.Draft202012Validator(schema).validate(document)
-broken = dict(document, version=2)
+broken = dict(document, version=0)
 assert not jsonschema.Draft202012Validator(schema).is_valid(broken)";
     let mut python = Command::new("python3");
     let output =
@@ -113,13 +112,13 @@ fn a_folder_has_every_run_and_its_files_agree() {
 #[test]
 fn an_interrupted_run_keeps_its_results_and_says_so() {
     let folder = scratch("stopped");
-    let flags = "bench --seconds 60 --protocol tls13 --rounds 2 --metrics 0 --out";
-    let mut bench = start(flags, &[folder.name()]);
-    let mut stderr = BufReader::new(bench.stderr.take().unwrap());
-    let address = metrics_address(&mut stderr);
-    while sessions(&scraped(&address)) < 20.0 {
+    let flags = "bench --seconds 60 --protocol tls13 --rounds 2 --out";
+    let bench = start(flags, &[folder.name()]);
+    // the files are there when the first run begins, and a session takes milliseconds
+    while !folder.join("latency.hlog").exists() {
         std::thread::sleep(core::time::Duration::from_millis(20));
     }
+    std::thread::sleep(core::time::Duration::from_secs(3));
     signal("INT", bench.id());
     let output = bench.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130));
@@ -134,48 +133,6 @@ fn an_interrupted_run_keeps_its_results_and_says_so() {
     assert!(rows(&folder, "series.csv").iter().all(|row| row["verdict"] == "INVALID"));
     let page = fs::read_to_string(folder.join("report.html")).unwrap();
     assert!(page.contains("Stopped before the end"));
-}
-
-/// Reads the address that the program prints on standard error.
-fn metrics_address(stderr: &mut impl BufRead) -> String {
-    let mut line = String::new();
-    stderr.read_line(&mut line).unwrap();
-    line.trim().strip_prefix("metrics: ").unwrap_or_else(|| panic!("{line}")).to_owned()
-}
-
-/// Fetches the metrics with cURL; returns values by series.
-fn scraped(url: &str) -> BTreeMap<String, f64> {
-    let output = Command::new("curl").args(["--silent", "--show-error", "--fail", url]).output();
-    let output = output.unwrap();
-    assert!(output.status.success(), "{output:?}");
-    parsed(&String::from_utf8(output.stdout).unwrap())
-}
-
-/// Checks the text format: every sample belongs to a declared family, and the end is marked.
-fn parsed(text: &str) -> BTreeMap<String, f64> {
-    let mut families = BTreeMap::new();
-    let mut samples = BTreeMap::new();
-    for line in text.strip_suffix("# EOF\n").unwrap_or_else(|| panic!("no end: {text}")).lines() {
-        if let Some(rest) = line.strip_prefix("# TYPE ") {
-            let (family, kind) = rest.split_once(' ').unwrap();
-            assert_eq!(families.insert(family.to_owned(), kind.to_owned()), None, "{line}");
-        } else if !line.starts_with("# ") {
-            let (series, value) = line.rsplit_once(' ').unwrap();
-            let name = series.split('{').next().unwrap();
-            let endings: &[&str] = &["_total", "_bucket", "_sum", "_count"];
-            let family = endings.iter().find_map(|ending| name.strip_suffix(ending)).unwrap();
-            assert!(families.contains_key(family), "{line} in\n{text}");
-            assert_eq!(samples.insert(series.to_owned(), value.parse().unwrap()), None, "{line}");
-        }
-    }
-    samples
-}
-
-fn sessions(samples: &BTreeMap<String, f64>) -> f64 {
-    let of = |(series, value): (&String, &f64)| {
-        series.starts_with("tollgate_bench_sessions_total").then_some(*value)
-    };
-    samples.iter().filter_map(of).sum()
 }
 
 /// The default suites of `tollgate serve` with an RSA key.
@@ -211,76 +168,18 @@ fn suites_of_the_server_are_measured_and_others_left_out() {
 }
 
 #[test]
-fn metrics_have_growing_counters_and_histograms() {
-    let flags = "bench --protocol tls13 --repeats 0 --drift-max 1 --metrics 127.0.0.1:0 --seconds 3 \
-                 --rounds 2";
-    let mut bench = start(flags, &[]);
-    let mut stderr = BufReader::new(bench.stderr.take().unwrap());
-    let url = metrics_address(&mut stderr);
-    let above = |count: f64| loop {
-        let samples = scraped(&url);
-        if sessions(&samples) > count {
-            break samples;
-        }
-        std::thread::sleep(core::time::Duration::from_millis(20));
-    };
-    let begun = above(0.0);
-    let later = above(sessions(&begun));
-    assert!(later.iter().all(|(series, value)| begun.get(series).is_none_or(|old| old <= value)));
-    // the buckets of one server never decrease, and the last one holds all transactions
-    let labels = "scenario=\"rsa-2048 tls13\",server=\"openssl\"}";
-    let bucket = |le: &str| {
-        later[&format!("tollgate_bench_transaction_time_seconds_bucket{{le=\"{le}\",{labels}")]
-    };
-    let of = |name: &str| later[&format!("tollgate_bench_{name}{{{labels}")];
-    let bounds = ["0.0001", "0.001", "0.01", "0.1", "1.0", "10.0", "+Inf"].map(bucket);
-    assert!(bounds.is_sorted(), "{bounds:?}");
-    assert!(
-        (bounds[6] - of("transaction_time_seconds_count")).abs() < 1e-9
-            && of("transaction_time_seconds_sum") > 0.0
-    );
-    assert!(of("connections_total") >= of("sessions_total"));
-    let other = Command::new("curl").args(["--silent", &url.replace("metrics", "x")]).output();
-    assert_eq!(other.unwrap().stdout, b"GET /metrics\n");
-    signal("INT", bench.id());
-    bench.wait().unwrap();
-    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = taken.local_addr().unwrap().to_string();
-    refused(&run(&["bench", "--metrics", &address]), "--metrics: ");
-}
-
-#[test]
 fn a_condition_that_is_met_has_an_exit_code_and_a_line() {
-    let file = scratch("summary.json");
-    let name = file.name();
-    let more = ["--fail-if", "p50>1us", "--fail-if", "failures>90%", "--summary", name];
-    let output = bench(&[&SMALL[..], &more, &["--histogram"]].concat());
-    let summary: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+    let more = ["--fail-if", "p50>1us", "--fail-if", "failures>90%", "--histogram"];
+    let output = bench(&[&SMALL[..], &more].concat());
     let stderr = String::from_utf8_lossy(&output.stderr);
-    if summary["verdict"] == "INVALID" {
-        assert_eq!(output.status.code(), Some(1), "{stderr}");
+    if output.status.code() == Some(1) {
         return; // the machine is too busy for a result
     }
     assert_eq!(output.status.code(), Some(3), "{stderr}");
     assert_eq!(stderr.lines().filter(|line| line.contains("--fail-if p50>1us")).count(), 2);
     assert!(!stderr.contains("failures>90%"), "{stderr}");
-    assert_eq!(summary["failed_conditions"], serde_json::json!(["p50>1us"]));
-    let servers = summary["servers"].as_array().unwrap();
-    assert_eq!(servers.len(), 2);
-    for server in servers {
-        assert!(server["sessions_per_s"].as_f64().unwrap() > 0.0, "{server}");
-        assert!(server["transaction_ms"]["p99"].as_f64().unwrap() > 0.0, "{server}");
-        assert_eq!(server["failures"], 0);
-    }
     let stdout = String::from_utf8_lossy(&output.stdout);
     assert!(stdout.contains("times of transactions") && stdout.contains("###"), "{stdout}");
-}
-
-#[test]
-fn a_summary_is_the_only_standard_output() {
-    let output = bench(&[&SMALL[..], &["--engine", "tollgate", "--summary", "-"]].concat());
-    let summary: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(summary["servers"][0]["server"], "tollgate");
 }
 
 #[test]
@@ -300,7 +199,7 @@ fn each_verb_and_sub_verb_has_a_man_page() {
 fn completions_name_the_verbs_and_their_options() {
     for shell in ["bash", "zsh", "fish"] {
         let script = said(&run(&["completions", shell]));
-        for word in ["bench", "variants", "fail-if"] {
+        for word in ["bench", "papers", "fail-if"] {
             assert!(script.contains(word), "{shell}: {word}");
         }
     }

@@ -1,10 +1,10 @@
-//! The files and commands in `docs/own-processor.md`.
+//! The files and commands in `docs/kernel.md`.
 
 use std::fs;
 
 use super::program::{refused, run, said, scratch};
 
-const PAGE: &str = include_str!("../../../../docs/own-processor.md");
+const PAGE: &str = include_str!("../../../../docs/kernel.md");
 
 /// Returns the TOML blocks of the page.
 fn files() -> Vec<String> {
@@ -15,6 +15,7 @@ fn files() -> Vec<String> {
 /// Returns the commands of the page, with this file instead of `mine.toml`.
 fn lines(file: &str) -> Vec<Vec<String>> {
     let calls = PAGE.lines().filter_map(|line| line.strip_prefix("    tollgate "));
+    let calls = calls.filter(|line| line.contains("--machine mine.toml"));
     let words = |line: &str| line.split(' ').map(|word| word.replace("mine.toml", file)).collect();
     calls.map(words).collect()
 }
@@ -42,11 +43,13 @@ fn a_processor_is_added_as_the_page_says() {
     assert!(sizes.contains("8192") && sizes.contains("a second unit of vpmadd52_zmm"), "{sizes}");
     assert!(call(&lines[2]).contains("-50.0 %"));
 
-    // Add the page's routine, and the throughput of the instruction that the routine needs.
+    // Put the page's routine and the throughput of its instruction in place of the kernels' rates.
+    let is_rate = |line: &&str| line.starts_with("vpmadd52") || line.starts_with("mulx");
+    let others: Vec<&str> = machine.lines().filter(|line| !is_rate(line)).collect();
     let rate = "multiplies = { per_cycle = 2, source = \"the manual\" }\n[registers]";
-    fs::write(&file, machine.replace("[registers]", rate) + &routine).unwrap();
-    let drawn = call(&lines[3]);
-    assert!(drawn.contains("my processor") && drawn.contains("umulh a"), "{drawn}");
+    fs::write(&file, others.join("\n").replace("[registers]", rate) + "\n" + &routine).unwrap();
+    let own = call(&lines[3]);
+    assert!(own.contains("my processor: a product of 1024 bits takes 520 cycles"), "{own}");
 
     // Provoke the error message that the page shows.
     let wrong = machine.replacen(
@@ -56,7 +59,7 @@ fn a_processor_is_added_as_the_page_says() {
     );
     fs::write(&file, wrong).unwrap();
     let why = "line 5: rates.vpmadd52_zmm: the number has no source: add source = \"...\"";
-    refused(&run(&["model", "--machine", &name]), why);
+    refused(&run(&["kernel", "model", "--machine", &name]), why);
 }
 
 #[test]
@@ -73,7 +76,7 @@ fn invalid_machine_files_are_refused_with_line_and_field() {
         ("[rates]", "[rate]", "rate"),
     ] {
         fs::write(&file, machine.replacen(from, to, 1)).unwrap();
-        let output = run(&["model", "--machine", name, "--kernel", "all"]);
+        let output = run(&["kernel", "model", "--machine", name]);
         refused(&output, why);
         refused(&output, name);
     }

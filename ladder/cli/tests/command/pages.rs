@@ -12,8 +12,8 @@ use super::program::scratch;
 const PAGES: [(&str, &[&str]); 5] = [
     ("compare", &["tollgate compare"]),
     ("fleet", &["grep", "tollgate fleet server.jsonl", "tollgate fleet pages.jsonl"]),
-    ("model", &["tollgate model --kernel", "tollgate model --what-if"]),
-    ("simulate", &["tollgate simulate study --headline"]),
+    ("kernel", &["tollgate kernel model --kernel", "tollgate kernel model --what-if"]),
+    ("papers", &["tollgate papers"]),
     ("workload", &["tollgate workload show"]),
 ];
 

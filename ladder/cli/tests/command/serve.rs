@@ -1,14 +1,12 @@
 //! `tollgate serve`: from its first line to its final report.
 
-use core::time::Duration;
 use std::fs::{self, Permissions};
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt as _;
-use std::os::unix::net::UnixDatagram;
 use std::process::{Command, Stdio};
 
-use crate::program::{Serve, keys, refused, run, scratch, signal, start, text};
+use crate::program::{Serve, keys, refused, run, scratch, signal};
 
 #[test]
 fn the_signing_provider_and_the_final_counts_are_printed() {
@@ -78,17 +76,6 @@ fn lost_lines_of_the_log_are_reported_at_the_end() {
     assert!(fs::metadata(&log).unwrap().len() <= 1024);
 }
 
-/// Returns the server's metrics, over a separate connection.
-fn metrics(address: &str) -> String {
-    let output = Command::new("curl")
-        .args(["--silent", "--show-error", "--insecure", "--max-time", "20"])
-        .arg(format!("https://{address}/metrics"))
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{output:?}");
-    String::from_utf8(output.stdout).unwrap()
-}
-
 #[test]
 fn a_second_signal_ends_connections() {
     let mut serve = Serve::start("second.log", &["--drain", "600", "--handshake-limit", "600"]);
@@ -96,8 +83,7 @@ fn a_second_signal_ends_connections() {
     let silent = TcpStream::connect(&serve.address).unwrap();
     let mut hello = &silent;
     std::io::Write::write_all(&mut hello, &[0x16, 3, 1]).unwrap();
-    // Without a connection the server would stop at once.
-    while !metrics(&serve.address).contains("tollgate_connections_open 2\n") {}
+    // Without a connection the server would stop at once; it takes those that wait before it stops.
     signal("TERM", serve.child.id());
     let mut stderr = BufReader::new(serve.child.stderr.take().unwrap());
     let mut said = String::new();
@@ -123,103 +109,6 @@ fn impossible_configurations_give_one_line() {
     refused(&serve(&["--protocol", "ssl3"]), "tls13");
     refused(&serve(&["--access-log", "/no/such/folder/log"]), "/no/such/folder/log");
     refused(&run(&["serve", "--address", "localhost:1"]), "localhost:1");
-}
-
-#[test]
-fn a_file_of_settings_is_checked_and_used() {
-    let (site, chain) = (scratch("site.toml"), scratch("site.pem"));
-    let key = keys().join("rsa-2048.pem");
-    let args = ["req", "-x509", "-subj", "/CN=localhost", "-key", key.to_str().unwrap(), "-out"];
-    assert!(Command::new("openssl").args(args).arg(chain.name()).status().unwrap().success());
-    let settings = format!(
-        "address = \"127.0.0.1:0\"\nworkers = 1\n[proxy]\nbackends = [\"127.0.0.1:9\"]\n\
-         [[certificate]]\nchain = \"{}\"\nkey = {key:?}\n",
-        chain.name()
-    );
-    fs::write(&site, &settings).unwrap();
-    let output = run(&["serve", "--config", site.name(), "--check"]);
-    let said = text(&output);
-    assert_eq!(output.status.code(), Some(0), "{said}");
-    assert!(said.starts_with("ready to listen on https://127.0.0.1:0/\n"), "{said}");
-    assert!(said.contains("back ends: 127.0.0.1:9\n"), "{said}");
-
-    let mut child = start("serve --config", &[site.name()]);
-    let mut stdout = BufReader::new(child.stdout.take().unwrap());
-    let mut first = String::new();
-    stdout.read_line(&mut first).unwrap();
-    assert!(first.starts_with("listening on https://127.0.0.1:"), "{first}");
-    signal("TERM", child.id());
-    let mut report = String::new();
-    stdout.read_to_string(&mut report).unwrap();
-    assert_eq!(child.wait().unwrap().code(), Some(0), "{report}");
-    assert!(report.contains("back end 127.0.0.1:9: 0 requests, 0 failed, up"), "{report}");
-
-    refused(&run(&["serve", "--config", site.name(), "--workers", "2"]), "--config");
-    fs::write(&site, settings.replace("workers = 1", "wokers = 1")).unwrap();
-    refused(&run(&["serve", "--config", site.name()]), "site.toml, line 2: unknown field");
-}
-
-/// Receives the next notification for systemd; panics after 20 seconds.
-fn notification(socket: &UnixDatagram) -> String {
-    let mut bytes = [0; 256];
-    let count = socket.recv(&mut bytes).unwrap();
-    String::from_utf8(bytes[..count].to_vec()).unwrap().trim().to_owned()
-}
-
-#[test]
-fn systemd_is_told_and_signals_reload() {
-    let path = scratch("notify.socket");
-    let socket = UnixDatagram::bind(&path).unwrap();
-    socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-    let (key, chain) = (scratch("reload-key.pem"), scratch("reload.pem"));
-    let log = scratch("reload.log");
-    fs::copy(keys().join("rsa-2048.pem"), &key).unwrap();
-    let args = ["req", "-x509", "-subj", "/CN=localhost", "-key", key.name(), "-out"];
-    assert!(Command::new("openssl").args(args).arg(chain.name()).status().unwrap().success());
-    let site = scratch("reload.toml");
-    let settings = format!(
-        "address = \"127.0.0.1:0\"\naccess_log = \"{}\"\n[[certificate]]\nchain = \"{}\"\nkey = \
-         \"{}\"\n",
-        log.name(),
-        chain.name(),
-        key.name()
-    );
-    fs::write(&site, settings).unwrap();
-    let mut child = Command::new(env!("CARGO_BIN_EXE_tollgate-ladder"))
-        .args(["serve", "--config", site.name()])
-        .env("NOTIFY_SOCKET", path.name())
-        .env("WATCHDOG_USEC", "300000")
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut stderr = BufReader::new(child.stderr.take().unwrap());
-    let mut says = || {
-        let mut line = String::new();
-        stderr.read_line(&mut line).unwrap();
-        line
-    };
-    assert_eq!(notification(&socket), "READY=1");
-    for _ in 0..2 {
-        assert_eq!(notification(&socket), "WATCHDOG=1");
-    }
-    signal("HUP", child.id());
-    assert!(says().contains("new connections use the certificates read now"));
-    fs::copy(keys().join("rsa-3072.pem"), &key).unwrap();
-    signal("HUP", child.id());
-    let said = says();
-    assert!(
-        said.contains("the old certificates stay in use: ") && said.contains("not match"),
-        "{said}"
-    );
-    fs::remove_file(&log).unwrap();
-    signal("USR1", child.id());
-    while !log.exists() {
-        assert_eq!(notification(&socket), "WATCHDOG=1");
-    }
-    signal("TERM", child.id());
-    while notification(&socket) != "STOPPING=1" {}
-    assert_eq!(child.wait().unwrap().code(), Some(0));
 }
 
 #[test]

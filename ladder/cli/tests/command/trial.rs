@@ -48,14 +48,21 @@ fn outcome() -> Value {
     for (server, sessions) in SESSIONS {
         for (place, count) in sessions.into_iter().enumerate() {
             let counts = json!({
-                "transactions": count, "confirmed": count, "responses": count, "gave_up": [],
+                "attempts": count, "retries": 0, "client_done": count, "signatures_verified": 0,
+                "confirmed": count, "responses": count, "response_bytes": 0,
+                "transactions": count, "body_bytes": 0, "failures": [], "timed_out": {},
+                "resumptions": {
+                    "offered": 0, "accepted": 0, "refused": 0, "starved": 0, "early_data": 0,
+                },
             });
             runs.push(json!({
                 "server": server, "number": place + 1, "verdict": "VALID",
-                "sustained_s": 1.0, "server_cores": 0.5, "client_cpu": {"cores": 0.2},
+                "target": "127.0.0.1:1", "began_at": "2026-11-28T10:00:00Z", "reasons": [],
+                "doubts": [], "plan": {}, "plan_hash": "0", "abandoned": 0, "series": [],
+                "sustained_s": 1.0, "server_cores": 0.5, "client_cpu": {"cores": 0.2, "busiest_share": 0.2},
                 "package_watts": 90.0,
                 "whole": counts, "sustain": counts,
-                "server_log": {"handshakes": count, "responses": count},
+                "server_log": {"handshakes": count, "responses": count, "resumed": 0, "failed": 0},
                 "sessions_per_s": count as f64, "server_cpu_ns_per_session": 0.5e9 / count as f64,
                 "client_cpu_ns_per_session": 0.2e9 / count as f64,
                 "times": {"transaction": {
@@ -80,8 +87,12 @@ fn outcome() -> Value {
     records.push(record(pair, "sessions_per_s_ratio", Unit::Ratio, &ratios));
     let batch = "private_operations_per_batch";
     records.push(record(&subject("tollgate"), batch, Unit::Count, &[6.5; 6]));
-    let scenario = json!({"label": "rsa-2048 tls13", "runs": runs, "records": records});
-    json!({"complete": true, "scenarios": [scenario]})
+    let scenario =
+        json!({"label": "rsa-2048 tls13", "lines": [], "runs": runs, "records": records});
+    json!({
+        "version": 2, "complete": true, "written_at": "2026-11-28T10:00:00Z", "command": [],
+        "machine": {}, "versions": {}, "conditions": {}, "scenarios": [scenario],
+    })
 }
 
 fn disclosure() -> String {

@@ -104,8 +104,6 @@ fn sizes_from_a_log_are_requested() {
             assert!(!of_server || said("bodies").contains(" planned; in the server's log "));
         }
     }
-    let asked = ["bench", "--workload", &workload, "--client", "curl"];
-    refused(&run(&asked), "bodies of one size");
 }
 
 /// Bursts of connections with two or three requests each: from a log to a workload, to a server.

@@ -13,8 +13,8 @@ use tollgate_record::{Record, Subject};
 
 pub(crate) use response::models;
 
+use crate::cite::sources;
 use crate::lookup::{Lookup, MISSING, distinct, latest};
-use crate::model::sources;
 use crate::names;
 use crate::table::{Row, Table};
 use crate::text::wrapped;

@@ -27,8 +27,8 @@ const LISTED_MAX: usize = 2000;
 /// Commands that run one rung each.
 const COMMANDS: [(&str, &str); 9] = [
     ("./x ladder", "all six rungs, this report, and the records"),
-    ("tollgate model", "rung 0: bounds, and the machines of the papers"),
-    ("tollgate simulate study", "rung 0: a processor that nobody has built"),
+    ("tollgate kernel model", "rung 0: bounds of the kernels"),
+    ("tollgate papers", "five publications, with their models and machines"),
     ("tollgate kernel", "rung 1: kernels"),
     ("tollgate speed", "rung 2: RSA operations, and the libraries'"),
     ("tollgate explain", "rung 3: sessions, part by part"),

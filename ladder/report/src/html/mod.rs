@@ -37,7 +37,7 @@ const SECTIONS: [(&str, &str); 9] = [
     ("session-cost", "Cost of a session"),
     ("sessions-per-second", "Sessions per second"),
     ("cores-per-link", "Cores for a link"),
-    ("table-5", "Models and kernels"),
+    ("kernels", "Kernels"),
     ("machine", "Machine"),
     ("glossary", "Words"),
     ("reproduce", "Do it again"),

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use maud::{Markup, html};
 use tollgate_record::{Kind, Record};
 
+use crate::cite;
 use crate::lookup::Origin::{self, Measured, Predicted};
 use crate::lookup::distinct;
-use crate::model;
 
 /// Maximum number of subjects' paths in the line.
 const NAMED_MAX: usize = 4;
@@ -18,7 +18,7 @@ pub(super) fn line<'a>(records: impl IntoIterator<Item = &'a Record>) -> Markup 
     let records: Vec<&Record> = records.into_iter().collect();
     let ours: Vec<&Record> =
         records.iter().copied().filter(|r| !matches!(r.kind, Kind::Published { .. })).collect();
-    let papers: BTreeSet<String> = records.iter().filter_map(|r| model::source(r)).collect();
+    let papers: BTreeSet<String> = records.iter().filter_map(|r| cite::source(r)).collect();
     html! {
         @if !records.is_empty() {
             p.source {

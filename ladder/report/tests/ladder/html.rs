@@ -17,7 +17,7 @@ fn with_all_records_nothing_is_missing() {
     let page = html::report(&synthetic::all());
     check(&page).unwrap();
     assert!(!page.contains("not measured"), "something is missing");
-    for id in PICTURES.into_iter().chain(["table-5"]) {
+    for id in PICTURES.into_iter().chain(["kernels"]) {
         assert!(section(&page, id).contains("class=\"source\""), "{id} has no source");
     }
     assert!(page.contains("Synthetic &lt;Processor&gt; &amp; Sons 9000"));
@@ -36,20 +36,6 @@ fn the_ladder_has_bars_and_remainders() {
     // A session takes 1.606M cycles, drawn on an axis of 2M. The prediction is 1.453M cycles.
     let sessions = widths(ladder, "predicted");
     assert!(sessions.iter().any(|width| (width - 72.63).abs() < 0.1), "{sessions:?}");
-}
-
-#[test]
-fn the_study_stands_beside_its_paper() {
-    let page = html::report(&synthetic::all());
-    let section = section(&page, "table-5");
-    let (_, study) = section.split_once("A processor that nobody has built").unwrap();
-    let (study, _) = study.split_once("Kernels on this machine").unwrap();
-    assert_eq!(widths(study, "predicted").len(), 2, "without the extension and with it");
-    let (extended, paper) = (widths(study, "predicted")[1], widths(study, "published")[0]);
-    assert!((extended / paper - 12.4 / 12.5).abs() < 0.01, "{extended} {paper}");
-    assert!(study.contains("[GTS07] 2007") && study.contains("22.3M"), "{study}");
-    let without = html::report(&synthetic::only(&["model"]));
-    assert!(without.contains("run <code>tollgate simulate study --headline</code>"));
 }
 
 #[test]

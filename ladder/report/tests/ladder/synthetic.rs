@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Estimate, Kind, Machine, Quantity, Record, Timestamp, Unit};
-use tollgate_report::simulation;
 
 const CLOCK_HZ: f64 = 4.0e9;
 
@@ -128,10 +127,16 @@ impl Synthetic {
     fn simulation(&mut self) {
         let quantity = word::CYCLES_PER_OPERATION;
         for (arithmetic, cycles) in [(word::V8, 22.3e6), (word::EXTENDED, 12.4e6)] {
-            let subject = simulation::headline(arithmetic).to_string();
+            let subject = format!(
+                "simulation/leon-2/exp_sliding?arithmetic={arithmetic}&bits=1024&issue=blocking\
+                 &loops=unrolled-4&slots=1&square=fips&window=5"
+            );
             self.predicted(word::MODEL_RUNG, &subject, quantity, Unit::Cycles, cycles);
         }
-        self.0.push(simulation::published(Timestamp::UNIX_EPOCH));
+        let gts07 = "Performance of Instruction Set Extensions for Long Integer Modular Arithmetic \
+                     on a SPARC V8 Processor, 2007";
+        let subject = "simulation/leon-2/exp?bits=1024&by=gts07";
+        self.published(gts07, subject, quantity, Unit::Cycles, 12.5e6);
     }
 
     fn kernels(&mut self) {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Estimate, Kind, Machine, Quantity, Record, Unit};
-use tollgate_report::{context, heading, kernel, pkeu, speed};
+use tollgate_report::{context, heading, kernel, speed};
 
 use crate::line_with;
 
@@ -79,31 +79,6 @@ fn context_says_what_switching_would_give() {
                     times as long (28.0 µs by AWS-LC, 14.0 µs by OpenSSL).";
     assert!(text.contains(sentence), "{text}");
     assert_eq!(context::table(&speed_records()), "");
-}
-
-#[test]
-fn pkeu_divides_our_cycles_by_their_clocks() {
-    let published = |clock: u32, ms: f64| Record {
-        kind: Kind::Published { source: "[FSL05], table 1".into() },
-        ..record(
-            &format!("operation/rsa-1024/private?by=pkeu&clock_mhz={clock}&exponent=full"),
-            word::NS_PER_OPERATION,
-            Unit::Nanos,
-            ms * 1e6,
-        )
-    };
-    let mut records = vec![published(333, 0.04), published(33, 54.71)];
-    // 999 000 cycles are 30.27 ms at 33 MHz and 3 ms at 333 MHz.
-    let ours = "operation/rsa-1024/private?by=tollgate&exponent=full";
-    records.push(record(ours, word::CYCLES_PER_OPERATION, Unit::Cycles, 999_000.0));
-    let table = pkeu::table(&records);
-    let figures = |line: &str| -> Vec<String> {
-        line.split_whitespace().rev().take(2).map(str::to_owned).collect()
-    };
-    let paper = line_with(&table, &["1024!/1024", "[FSL05]"]);
-    assert_eq!(figures(paper), ["0.04", "54.71"], "{table}"); // the slower clock is first
-    assert_eq!(figures(line_with(&table, &["tollgate"])), ["3.00", "30.27"], "{table}");
-    assert!(table.contains("[FSL05]: [FSL05], table 1"), "{table}");
 }
 
 #[test]

@@ -61,17 +61,13 @@ fn wholes() -> Vec<Whole> {
         (3, 10, "amm52_blocks_ifma::amm52_blocks_ifma::<3, 4, 1>", 0),
         (3, 10, "amm52_blocks_ifma::window52_blocks_ifma::<3, 1, 1>", 1),
         (3, 10, "amm52_blocks_ifma::window52_blocks_ifma::<3, 2, 1>", 1),
-        (3, 20, "amm52_blocks_ifma::amm52_blocks_ifma::<3, 7, 2>", 0),
         (5, 20, "amm52_blocks_ifma::amm52_blocks_ifma::<5, 4, 5>", 0),
         (5, 20, "amm52_blocks_ifma::window52_blocks_ifma::<5, 1, 5>", 1),
         (5, 20, "amm52_blocks_ifma::window52_blocks_ifma::<5, 2, 5>", 1),
         (4, 30, "amm52_blocks_ifma::amm52_blocks_ifma::<4, 8, 2>", 0),
         (5, 40, "amm52_blocks_ifma::amm52_blocks_ifma::<5, 8, 5>", 0),
-        (5, 10, "amm52_long_blocks_ifma::amm52_long_blocks_ifma::<5, 2, 5>", 0),
-        (5, 10, "amm52_long_blocks_ifma::window52_long_blocks_ifma::<5, 5>", 1),
-        (10, 20, "amm52_long_blocks_ifma::amm52_long_blocks_ifma::<10, 2, 10>", 0),
-        (8, 60, "amm52_long_blocks_ifma::amm52_long_blocks_ifma::<8, 8, 4>", 7),
-        (10, 80, "amm52_long_blocks_ifma::amm52_long_blocks_ifma::<10, 8, 10>", 7),
+        (8, 60, "amm52_long_blocks_ifma::amm52_long_blocks_ifma::<8, 4>", 7),
+        (10, 80, "amm52_long_blocks_ifma::amm52_long_blocks_ifma::<10, 10>", 7),
     ] {
         let kernel = function.split("::").next().expect("the path begins with the kernel's file");
         let parts = vec![part(function, 1, &[passes])];

@@ -26,10 +26,6 @@ fn live_counts_are_the_sum_of_the_runs_and_each_run_has_a_witness() {
     assert_eq!(counts.confirmed, sum(|outcome| outcome.whole.confirmed));
     assert_eq!(counts.transactions, sum(|outcome| outcome.whole.transactions));
     assert_eq!(counts.body_bytes, sum(|outcome| outcome.whole.body_bytes));
-    let steps = counts.times.all();
-    let counted = steps.map(|times| times.counts.iter().sum::<u64>());
-    assert_eq!(counted, [counts.attempts, counts.confirmed, counts.transactions]);
-    assert!(steps[2].sum_ns > 1000 * counts.transactions, "{counts:?}");
     assert_eq!((counts.failed, counts.timed_out, counts.dropped), (0, 0, 0));
     let whole = |outcomes: &[Outcome]| -> Vec<_> {
         outcomes.iter().map(|outcome| (outcome.whole.clone(), outcome.began_at)).collect()

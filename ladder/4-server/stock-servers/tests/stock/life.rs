@@ -122,7 +122,7 @@ fn a_bad_module_is_an_error() {
 
 #[test]
 fn a_variable_of_the_environment_reaches_the_server() {
-    let environment = Some(("OPENSSL_ia32cap".to_owned(), "~0x0".to_owned()));
+    let environment = [("OPENSSL_ia32cap".to_owned(), "~0x0".to_owned())].into();
     let settings = Settings { environment, ..settings() };
     let Some(running) = start(Product::SServer, &settings) else { return };
     let all = fs::read(format!("/proc/{}/environ", running.master())).unwrap();

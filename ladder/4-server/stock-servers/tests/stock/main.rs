@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 #![allow(clippy::print_stderr, reason = "a test that cannot run says so")]
 
+mod appliance;
 mod batches;
 mod changes;
 mod clients;
@@ -19,5 +20,4 @@ mod resumption;
 mod rig;
 mod signer;
 mod signer_jobs;
-mod signer_relay;
 mod truth;

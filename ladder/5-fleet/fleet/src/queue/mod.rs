@@ -14,4 +14,4 @@ pub mod wait;
 pub use service_time::ServiceTime;
 pub use station::{Discipline, Gain, Response, Station};
 pub(crate) use tail::Shape;
-pub use turns::{Hedged, Steady, Turns};
+pub use turns::{Steady, Turns};

@@ -250,66 +250,19 @@ impl Steady {
     /// Returns the quantile `q` of the response time, in nanoseconds: 0.5 for the median.
     #[must_use]
     pub fn quantile_ns(&self, q: f64) -> f64 {
-        quantile(1.0 - q, |ns| self.exceeding(ns))
+        let mut high = 1.0;
+        while self.exceeding(high) > 1.0 - q && high < 1e18 {
+            high *= 2.0;
+        }
+        let mut low = 0.0;
+        while high - low > 1e-4 * high {
+            let middle = f64::midpoint(low, high);
+            if self.exceeding(middle) > 1.0 - q { low = middle } else { high = middle }
+        }
+        high
     }
 
     fn over_requests(&self, of: impl Fn(&Time) -> f64) -> f64 {
         self.times.iter().map(|time| time.share * of(time)).sum()
-    }
-}
-
-/// Returns the time, in nanoseconds, that a share of `above` exceeds, if `exceeding` falls.
-fn quantile(above: f64, exceeding: impl Fn(f64) -> f64) -> f64 {
-    let mut high = 1.0;
-    while exceeding(high) > above && high < 1e18 {
-        high *= 2.0;
-    }
-    let mut low = 0.0;
-    while high - low > 1e-4 * high {
-        let middle = f64::midpoint(low, high);
-        if exceeding(middle) > above { low = middle } else { high = middle }
-    }
-    high
-}
-
-/// Requests that go to a second core if the first has not answered within a time.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Hedged {
-    steady: Steady,
-    after_ns: f64,
-    /// Further requests, as a share of all.
-    pub more: f64,
-}
-
-impl Hedged {
-    /// Returns the steady state of cores of which each has `per_s` requests of its own, and as many
-    /// second ones as others have late. The two answers of a request are taken to be independent; the
-    /// one that comes later is work for nothing.
-    ///
-    /// # Errors
-    ///
-    /// As [`Turns::at`], also for all requests together.
-    pub fn new(turns: &Turns, per_s: f64, after_ns: f64) -> Result<Self, Error> {
-        let mut more = 0.0;
-        // Each step adds the second requests that the load of the last one causes.
-        for _ in 0..200 {
-            let steady = turns.at(per_s * (1.0 + more))?;
-            let next = steady.exceeding(after_ns);
-            if (next - more).abs() < 1e-5 {
-                return Ok(Self { steady, after_ns, more: next });
-            }
-            more = f64::midpoint(more, next);
-        }
-        Err(Error::Unstable { utilisation: per_s * (1.0 + more) / turns.capacity_per_s() })
-    }
-
-    /// Returns the quantile `q` of the time to the first answer, in nanoseconds.
-    #[must_use]
-    pub fn quantile_ns(&self, q: f64) -> f64 {
-        quantile(1.0 - q, |ns| {
-            let first = self.steady.exceeding(ns);
-            let second = ns - self.after_ns;
-            if second < 0.0 { first } else { first * self.steady.exceeding(second) }
-        })
     }
 }

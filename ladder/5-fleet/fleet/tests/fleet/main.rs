@@ -1,7 +1,6 @@
 //! Sizing, queueing, costs and predictions of fleets.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-mod eti10;
 mod event_loop;
 mod forecast;
 mod impatience;

@@ -3,39 +3,33 @@
 pub(crate) mod options;
 
 mod batches;
-mod clients;
-mod eti10;
+mod command;
+mod experiment;
 mod external;
-mod metrics;
+mod law;
 mod moved;
-mod out;
+pub(super) mod out;
 pub(super) mod plan;
-mod proxy;
 pub(super) mod report;
 mod response;
 pub(crate) mod rules;
-mod scale;
 pub(super) mod scenario;
 mod search;
-mod sensitivity;
 pub(super) mod servers;
-mod sessions;
-mod share;
+pub(super) mod setups;
 mod signer;
 mod suites;
 pub(crate) mod summary;
 pub(in crate::verbs) mod times;
-pub(super) mod turns;
+mod turns;
 mod watch;
 mod workload;
 
 use core::slice;
-use std::path::Path;
 use std::process::ExitCode;
 
 use tollgate_load::{Objective, Verdict};
 use tollgate_record::Record;
-use tollgate_record::vocabulary as word;
 
 use crate::error::CliError;
 use crate::host::Host;
@@ -54,21 +48,14 @@ use watch::Watch;
 /// Measures and prints: verdicts first, then the figures unless they are invalid.
 pub(crate) fn run(command: &BenchCommand) -> Result<ExitCode, CliError> {
     match &command.verb {
-        Some(SubVerb::Eti10(options)) => return eti10::run(options),
-        Some(SubVerb::Proxy(options)) => return proxy::run(options),
-        Some(SubVerb::Sensitivity(options)) => return sensitivity::run(options),
-        Some(SubVerb::Sessions(options)) => return sessions::run(options),
-        Some(SubVerb::Share { servers, svg }) => return share::run(servers, svg.as_deref()),
+        Some(SubVerb::Experiment(options)) => return experiment::run(options),
+        Some(SubVerb::Scale(options)) => return experiment::scale(options),
         Some(SubVerb::Signer(options)) => return signer::run(options),
         _ => {}
     }
     let (options, undone) = &workload::applied(&command.request()?)?;
     let options = &external::applied(options)?;
-    if !options.is_minimal() {
-        return clients::run(options, undone);
-    }
     match &options.mode {
-        Mode::Scale(span) => return scale::run(options, *span, undone),
         Mode::Response(curve) => return response::run(options, curve, undone),
         Mode::Rounds | Mode::Profile(_) | Mode::Search(..) => {}
     }
@@ -78,7 +65,7 @@ pub(crate) fn run(command: &BenchCommand) -> Result<ExitCode, CliError> {
         return find_rate(options, objective, &mut run, &watch);
     }
     let progress = Progress::new("bench");
-    let scenarios = scenarios(options, &mut run, &watch, Pass::First)?;
+    let scenarios = scenarios(options, &mut run, &watch)?;
     drop(progress);
     if scenarios.iter().any(|scenario| !scenario.records.is_empty()) {
         run.output.records(&report::published(options))?;
@@ -96,12 +83,11 @@ pub(crate) fn run(command: &BenchCommand) -> Result<ExitCode, CliError> {
     let judged: Vec<Judged<'_>> = scenarios.iter().map(Judged::scenario).collect();
     end(options, &run, &watch, &judged)?;
     let code = ended?;
-    let failed = judge(options, &scenarios)?;
+    let failed = judge(options, &scenarios);
     Ok(if interrupt::asked() { code } else { failed.unwrap_or(code) })
 }
 
-/// Creates a run that measures, with notes about the parts of the workload that it omits. If the
-/// summary goes to standard output, the run prints no tables there.
+/// Creates a run that measures, with notes about the parts of the workload that it omits.
 fn run_of(options: &Options, undone: &[String]) -> Result<Run, CliError> {
     let mut run = Run::measuring(options.written.json.as_deref())?;
     undone.iter().for_each(|what| run.notes.add(what));
@@ -111,25 +97,18 @@ fn run_of(options: &Options, undone: &[String]) -> Result<Run, CliError> {
              enable them on no server",
         );
     }
-    if options.outputs.summary.as_deref() == Some(Path::new("-")) {
-        run.output.leave_stdout();
-    }
     Ok(run)
 }
 
-/// Writes the summary. Returns the exit code of an invalid run, or of a condition of `--fail-if`
-/// that holds.
-fn judge(options: &Options, scenarios: &[Scenario]) -> Result<Option<ExitCode>, CliError> {
+/// Returns the exit code of an invalid run, or of a condition of `--fail-if` that holds.
+fn judge(options: &Options, scenarios: &[Scenario]) -> Option<ExitCode> {
     let all: Vec<_> = scenarios.iter().flat_map(Scenario::figures).collect();
     let verdict = scenarios.iter().map(Scenario::verdict).max().unwrap_or(Verdict::Invalid);
     let conditions = &options.outputs.fail_if;
-    if let Some(path) = &options.outputs.summary {
-        summary::write(path, verdict.word(), &all, conditions)?;
-    }
-    Ok(match verdict {
+    match verdict {
         Verdict::Invalid => Some(ExitCode::FAILURE),
         _ => summary::exit_code(conditions, &all),
-    })
+    }
 }
 
 fn end(options: &Options, run: &Run, watch: &Watch, judged: &[Judged<'_>]) -> Result<(), CliError> {
@@ -140,7 +119,7 @@ fn end(options: &Options, run: &Run, watch: &Watch, judged: &[Judged<'_>]) -> Re
 /// Collects the records of every key type and protocol. An invalid combination has a note instead.
 /// After Ctrl-C, returns the records of the completed combinations.
 pub(crate) fn collect(options: &Options, run: &mut Run) -> Result<Vec<Record>, CliError> {
-    let scenarios = scenarios(options, run, &Watch::plain(), Pass::First)?;
+    let scenarios = scenarios(options, run, &Watch::plain())?;
     let invalid = scenarios.iter().filter(|scenario| scenario.verdict() == Verdict::Invalid);
     invalid.for_each(|scenario| run.notes.add(scenario.verdict_text().replace('\n', " ")));
     Ok(scenarios.into_iter().flat_map(|scenario| scenario.records).collect())
@@ -148,7 +127,7 @@ pub(crate) fn collect(options: &Options, run: &mut Run) -> Result<Vec<Record>, C
 
 /// Loads the servers of a request for `tollgate explain`, and samples them.
 pub(super) fn profiled(options: &Options, run: &mut Run) -> Result<Vec<Scenario>, CliError> {
-    scenarios(&external::applied(options)?, run, &Watch::plain(), Pass::First)
+    scenarios(&external::applied(options)?, run, &Watch::plain())
 }
 
 /// Finds the highest rate that meets the objective, for each key type, protocol and server, and
@@ -194,21 +173,8 @@ fn find_rate(
     ended
 }
 
-/// The runs of the same options.
-#[derive(Clone, Copy, PartialEq)]
-enum Pass {
-    First,
-    /// They write no records: these would have the subjects of those before.
-    Again,
-}
-
 /// Measures a scenario for each key type and protocol, in this order.
-fn scenarios(
-    options: &Options,
-    run: &mut Run,
-    watch: &Watch,
-    pass: Pass,
-) -> Result<Vec<Scenario>, CliError> {
+fn scenarios(options: &Options, run: &mut Run, watch: &Watch) -> Result<Vec<Scenario>, CliError> {
     let plans = plan::plans(options)?;
     let mut scenarios = Vec::new();
     let keys = options.keys();
@@ -216,11 +182,7 @@ fn scenarios(
     progress::plan(keys.len() * plans.len(), plan::seconds(options));
     for key in keys {
         let rig = servers::Rig::start(options, *key)?;
-        let mut names = rig.names();
-        if matches!(options.mode, Mode::Scale(_)) {
-            let cores = (word::SERVER_CORES, options.server_cores.len().to_string());
-            names.iter_mut().for_each(|naming| naming.more.push(cores.clone()));
-        }
+        let names = rig.names();
         let mut plans = plans.clone();
         if suites::is_all(&options.suites) {
             let Some(asked) = suites::ask_all(plans, &rig.servers()?)? else {
@@ -231,7 +193,7 @@ fn scenarios(
             plans = asked.taken;
         }
         for plan in &plans {
-            let label = label(options, &format!("{} {}", names[0].key, plan::named(plan)), pass);
+            let label = format!("{} {}", names[0].key, plan::named(plan));
             progress::row(scenarios.len(), &label);
             let loaded = rig.servers().and_then(|mut servers| {
                 watch.look(&label, &names, &mut servers);
@@ -251,22 +213,11 @@ fn scenarios(
             if let Some(profiler) = &profiler {
                 profiler.end(options, &mut scenario, plan, &names)?;
             }
-            if pass == Pass::First {
-                run.output.records(&scenario.records)?;
-            }
+            run.output.records(&scenario.records)?;
             scenarios.push(scenario);
         }
     }
     Ok(scenarios)
-}
-
-/// Names a scenario; `scale` runs one for each number of cores.
-fn label(options: &Options, name: &str, pass: Pass) -> String {
-    match (&options.mode, options.server_cores.len(), pass) {
-        (Mode::Scale(_), cores, Pass::First) => format!("{name}, cores: {cores}"),
-        (Mode::Scale(_), cores, Pass::Again) => format!("{name}, cores: {cores}, again"),
-        _ => name.to_owned(),
-    }
 }
 
 /// Returns the conditions that all records of a run share.

@@ -1,9 +1,9 @@
 //! The text of `bench`: machine, plan, verdicts, and the table.
 
 use tollgate_load::Verdict;
-use tollgate_record::{Record, Timestamp};
+use tollgate_record::Record;
 use tollgate_report::text::wrapped;
-use tollgate_report::{heading, published as papers, server};
+use tollgate_report::{heading, server};
 
 use super::scenario::Scenario;
 use super::{external, plan, suites};
@@ -59,7 +59,7 @@ pub(in crate::verbs) fn machine(host: &Host) -> String {
 pub(super) fn published(options: &Options) -> Vec<Record> {
     let workload = options.workload.as_ref().and_then(|name| find(name).ok());
     let paper = workload.and_then(|workload| workload.compared_with);
-    paper.map_or_else(Vec::new, |paper| papers::of(paper.value.get(), Timestamp::now()))
+    paper.map_or_else(Vec::new, |paper| tollgate_published::records_of(paper.value.get()))
 }
 
 /// Returns a table of measured and published figures; empty if they have no figure in common.

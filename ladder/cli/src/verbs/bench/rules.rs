@@ -4,8 +4,6 @@
 //! Conflicts that clap can express are declared at the options; conflicts that depend on a value
 //! are here.
 
-use std::path::Path;
-
 use tollgate_agents::Address;
 use tollgate_curves::p256::P256;
 use tollgate_load::{Mechanism, Pattern, Protocol};
@@ -57,26 +55,14 @@ fn of_mode(options: &Options) -> Option<&'static str> {
     let (is_rounds, is_response) =
         (matches!(mode, Mode::Rounds), matches!(mode, Mode::Response(_)));
     let chooses_rate = options.chosen_rate().is_some();
-    let chooses_servers = options.target.is_some() || !options.server_cores.is_empty();
     let has_bursts = matches!(clients.arrivals, Some(Pattern::Bursts { .. }));
     let has_trace = matches!(clients.arrivals, Some(Pattern::Trace(_)));
-    let has_other_client = !options.is_minimal();
-    let needs_minimal = !is_rounds
-        || options.handshake_only
-        || outputs.out.is_some()
-        || outputs.metrics.is_some()
-        || outputs.summary.is_some()
-        || !outputs.fail_if.is_empty();
     let has_rate = clients.rate.is_some();
     let is_mixed = clients.requests_per_connection > 1.0
         || clients.http_share > 0.0
         || clients.patience.is_some()
         || options.resumed_share > 0.0;
-    let is_stdout = |path: &Option<_>| path.as_deref() == Some(Path::new("-"));
     Some(match () {
-        () if matches!(mode, Mode::Scale(_)) && chooses_servers => {
-            "scale: it starts the servers and chooses their cores: leave out URL and --server-cores"
-        }
         () if chooses_rate && has_rate => {
             "--rate: search and response choose the rates: leave it out"
         }
@@ -100,32 +86,21 @@ fn of_mode(options: &Options) -> Option<&'static str> {
         () if clients.arrivals.is_some() && !has_trace && !has_rate && !chooses_rate => {
             "--arrivals: give --rate too"
         }
-        () if has_other_client && needs_minimal => {
-            "--client: only minimal can be used with response, search, scale, \
-             --handshake-only, --out, --metrics, --summary and --fail-if"
+        () if suites::is_all(suites) && chooses_rate => {
+            "--suites all: with response and search, name the suites that the servers take"
         }
-        () if suites::is_all(suites) && (has_other_client || chooses_rate) => {
-            "--suites all: with --client, response and search, name the suites that the servers take"
-        }
-        () if !is_rounds && outputs.summary.is_some() => {
-            "--summary: response, search and scale have none: give --json or --out"
-        }
-        () if options.requests.is_some() && (!is_rounds || has_other_client) => {
-            "--requests: response, search, scale and other clients run for a time: give \
-             --seconds"
+        () if options.requests.is_some() && !is_rounds => {
+            "--requests: response and search run for a time: give --seconds"
         }
         () if chooses_rate && !outputs.fail_if.is_empty() => {
             "--fail-if: search has its own objective, and response has many rates: leave it out"
-        }
-        () if is_stdout(&outputs.summary) && is_stdout(&options.written.json) => {
-            "--summary: --json has standard output: give one of them a file"
         }
         () => return None,
     })
 }
 
 fn of_url(options: &Options) -> Option<&'static str> {
-    let (given, url, is_minimal) = (&options.given, &options.target, options.is_minimal());
+    let (given, url) = (&options.given, &options.target);
     let is_plain = url.as_ref().is_some_and(|url| url.scheme() == Scheme::Http);
     let has_handshake = !options.protocol.is_empty()
         || !options.suites.is_empty()
@@ -134,12 +109,6 @@ fn of_url(options: &Options) -> Option<&'static str> {
         || options.handshake_only
         || options.resumed_share > 0.0;
     let has_form = given.method.is_some() || !given.header.is_empty() || given.body.is_some();
-    let has_other_path = url.as_ref().is_some_and(|url| {
-        let size = url.path().strip_prefix("/bytes/");
-        url.scheme() != Scheme::Https
-            || size.is_none_or(|size| size.parse::<u64>().is_err())
-            || url.name().is_some_and(|name| name != "localhost")
-    });
     let has_agents = !given.agents.is_empty();
     let are_on_nats = given.agents.iter().any(Address::is_nats);
     Some(match () {
@@ -157,24 +126,15 @@ fn of_url(options: &Options) -> Option<&'static str> {
         () if !are_on_nats && !given.nats.nats.is_empty() => {
             "--nats: no agent is on NATS: give --agents nats:FLEET/COUNT"
         }
-        () if has_agents && (options.requests.is_some() || !is_minimal) => {
-            "--agents: they run for a time, with the load generator: leave out --requests and \
-             --client"
+        () if has_agents && options.requests.is_some() => {
+            "--agents: they run for a time: leave out --requests"
         }
         () if is_plain && has_handshake => {
             "URL: http has no handshake: leave out --protocol, --suites, --group, --resume, \
              --client-cert and --handshake-only"
         }
-        () if has_form && (options.handshake_only || !is_minimal) => {
-            "--method, --header, --body: handshakes alone and other clients have no such requests: \
-             leave out --handshake-only and --client"
-        }
-        () if !is_minimal && given.client_cert.is_some() => {
-            "--client-cert: other clients cannot send one: leave out --client"
-        }
-        () if !is_minimal && has_other_path => {
-            "--client: other clients request https://ADDRESS/bytes/N: give such a URL, or leave out \
-             --client"
+        () if has_form && options.handshake_only => {
+            "--method, --header, --body: handshakes alone have no requests: leave out --handshake-only"
         }
         () => return None,
     })
@@ -184,14 +144,14 @@ fn of_url(options: &Options) -> Option<&'static str> {
 fn of_kinds(options: &Options) -> Option<&'static str> {
     let kinds = &options.server;
     let has = |engine: &EngineKind| kinds.iter().any(|kind| kind.engines().contains(engine));
-    let (is_one, is_alone) = (kinds.len() == 1, options.is_minimal());
+    let is_one = kinds.len() == 1;
     Some(match () {
-        () if is_alone && !options.rounds.is_multiple_of(options.servers().min(2)) => {
+        () if !options.rounds.is_multiple_of(options.servers().min(2)) => {
             "--rounds: give an even number, so that each server runs first equally often"
         }
         () if is_one => return None,
-        () if !matches!(options.mode, Mode::Rounds) || !is_alone => {
-            "--server: profile, response, search, scale and --client take servers of one kind"
+        () if !matches!(options.mode, Mode::Rounds) => {
+            "--server: profile, response and search take servers of one kind"
         }
         () if !options.engine.iter().all(has) || options.by_kind().len() < kinds.len() => {
             "--engine: each engine needs a server that has it, and each server an engine: aws-lc is \
@@ -227,7 +187,7 @@ fn of_servers(options: &Options) -> Option<&'static str> {
              --handshake-only"
         }
         () if is_gnutls && !matches!(options.mode, Mode::Rounds) => {
-            "--server gnutls: profile, response, search and scale need a server with workers: give \
+            "--server gnutls: profile, response and search need a server with workers: give \
              another --server"
         }
         () if is_gnutls && (of_provider || resumes || options.server_cores.len() > 1) => {

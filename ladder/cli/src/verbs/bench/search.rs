@@ -1,8 +1,8 @@
 //! `tollgate bench search`: the highest rate at which a server meets an objective, and its curve.
 
 use std::fs;
+use std::path::Path;
 
-use serde_json::{Value, json};
 use tollgate_load::{
     Arrivals, Context, Curve, Error, Naming, Objective, Plan, Server, Step, StepResult,
 };
@@ -37,29 +37,6 @@ impl Found {
             ("p50".to_owned(), points(|step| step.p50_ns)),
             (self.curve.objective.name(), points(|step| step.quantile_ns)),
         ]
-    }
-
-    pub(super) fn to_json(&self) -> Value {
-        let curve = &self.curve;
-        let step = |step: &Step| {
-            json!({
-                "offered_per_s": step.offered_per_s,
-                "achieved_per_s": step.achieved_per_s,
-                "p50_ns": step.p50_ns,
-                "quantile_ns": step.quantile_ns,
-                "judged": judged(step),
-                "runs": step.runs,
-                "client_busy": step.client_busy,
-            })
-        };
-        json!({
-            "objective": curve.objective.to_string(),
-            "met_per_s": curve.met_per_s,
-            "above_per_s": curve.above_per_s,
-            "client_is_limit": curve.client_is_limit,
-            "capacity_per_s": curve.capacity_per_s,
-            "steps": curve.steps.iter().map(step).collect::<Vec<_>>(),
-        })
     }
 }
 
@@ -228,6 +205,7 @@ fn bar(ns: Option<u64>, objective: Objective) -> String {
 
 pub(super) fn draw(options: &Options, all: &[Found]) -> Result<(), CliError> {
     let Mode::Search(_, Some(file)) = &options.mode else { return Ok(()) };
+    let file: &Path = file;
     let series = |(name, points): (String, Vec<(f64, f64)>)| {
         let points = points.into_iter().map(|(rate, ns)| (rate, ns / 1e3)).collect();
         Series { name, points }

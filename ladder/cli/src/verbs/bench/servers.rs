@@ -237,12 +237,21 @@ fn rustls(options: &Options, key: KeyKind) -> Result<Named, CliError> {
     }
     let certificate = Certificate::SelfSigned(key).to_pem()?;
     let start = |signer: Signer| {
-        let (certificate, cores) = (certificate.clone(), cores(options));
-        let threads = usize::try_from(options.load.connections).unwrap_or(usize::MAX);
-        let config = tollgate_rustls_server::Config { certificate, cores, signer, threads };
-        Ok((signer.word().to_owned(), Ready::Rustls(Blocking::start(&config)?)))
+        Ok((signer.word().to_owned(), start_rustls(options, signer, certificate.clone())?))
     };
     asked(options, SIGNERS).into_iter().map(start).collect()
+}
+
+/// Starts a server on rustls with this signer and certificate.
+pub(super) fn start_rustls(
+    options: &Options,
+    signer: Signer,
+    certificate: Certificate,
+) -> Result<Ready<'static>, CliError> {
+    let threads = usize::try_from(options.load.connections).unwrap_or(usize::MAX);
+    let config =
+        tollgate_rustls_server::Config { certificate, cores: cores(options), signer, threads };
+    Ok(Ready::Rustls(Blocking::start(&config)?))
 }
 
 /// Returns the provider module: the given one, or the one built with this program.

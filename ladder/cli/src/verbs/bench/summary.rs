@@ -1,21 +1,16 @@
-//! The figures of each server: `--summary` writes them as one JSON object, for jq and CI;
-//! `--fail-if` has conditions on them; and the histogram of response times.
+//! The figures of each server: `--fail-if` has conditions on them; and the histogram of response
+//! times.
 
 use core::fmt;
 use core::str::FromStr;
-use std::path::Path;
 use std::process::ExitCode;
 
-use serde_json::{Value, json};
 use tollgate_load::{Latency, Outcome, duration};
 
 use crate::cells::float;
-use crate::error::{CONDITION_HOLDS, CliError};
+use crate::error::CONDITION_HOLDS;
 use crate::histogram::drawn;
-use crate::output::{say, write_object};
-
-const QUANTILES: [(&str, f64); 6] =
-    [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p999", 0.999), ("max", 1.0)];
+use crate::output::say;
 
 /// A metric and the limit that it must not cross.
 #[derive(Clone, Debug, PartialEq)]
@@ -108,14 +103,9 @@ pub(super) struct ServerFigures {
     /// `rsa-2048 tls13`.
     scenario: String,
     server: String,
-    verdict: String,
     /// The median of the rounds.
     sessions_per_s: Option<f64>,
-    runs: usize,
     sessions: u64,
-    handshakes: u64,
-    responses: u64,
-    body_bytes: u64,
     failures: u64,
     transaction: Option<Latency>,
     handshake: Option<Latency>,
@@ -131,13 +121,8 @@ impl ServerFigures {
         Some(Self {
             scenario: scenario.to_owned(),
             server: first.server.to_owned(),
-            verdict: rounds.iter().map(|outcome| outcome.verdict).max()?.word().to_owned(),
             sessions_per_s: rates.get(rates.len() / 2).copied(),
-            runs: rounds.len(),
             sessions: sum(|outcome| outcome.whole.transactions),
-            handshakes: sum(|outcome| outcome.whole.confirmed),
-            responses: sum(|outcome| outcome.whole.responses),
-            body_bytes: sum(|outcome| outcome.whole.body_bytes),
             failures: sum(|outcome| outcome.whole.failed()),
             transaction: Latency::sum(rounds.iter().filter_map(Outcome::transaction)),
             handshake: Latency::sum(rounds.iter().filter_map(Outcome::handshake)),
@@ -158,55 +143,10 @@ impl ServerFigures {
             Metric::Transaction(q) => quantile_ns(self.transaction.as_ref(), q),
         }
     }
-
-    fn to_json(&self) -> Value {
-        json!({
-            "scenario": self.scenario,
-            "server": self.server,
-            "verdict": self.verdict,
-            "runs": self.runs,
-            "sessions_per_s": self.sessions_per_s,
-            "sessions": self.sessions,
-            "handshakes": self.handshakes,
-            "responses": self.responses,
-            "body_bytes": self.body_bytes,
-            "failures": self.failures,
-            "failed_share": self.failed_share(),
-            "transaction_ms": self.transaction.as_ref().map(milliseconds),
-            "handshake_ms": self.handshake.as_ref().map(milliseconds),
-        })
-    }
 }
 
 fn quantile_ns(times: Option<&Latency>, q: f64) -> Option<f64> {
     times?.quantile_ns(q).map(float)
-}
-
-fn milliseconds(times: &Latency) -> Value {
-    let quantile = |(name, q): (&str, f64)| {
-        (name.to_owned(), json!(quantile_ns(Some(times), q).map(|ns| ns / 1e6)))
-    };
-    QUANTILES.into_iter().map(quantile).collect::<serde_json::Map<_, _>>().into()
-}
-
-/// Writes the summary to a file, or to standard output.
-pub(super) fn write(
-    path: &Path,
-    verdict: &str,
-    all: &[ServerFigures],
-    conditions: &[Condition],
-) -> Result<(), CliError> {
-    let holds = |condition: &&Condition| {
-        all.iter().any(|figures| condition.holds(|metric| figures.metric(metric)).is_some())
-    };
-    let failed: Vec<_> = conditions.iter().filter(holds).map(ToString::to_string).collect();
-    let summary = json!({
-        "version": 1,
-        "verdict": verdict,
-        "servers": all.iter().map(ServerFigures::to_json).collect::<Vec<_>>(),
-        "failed_conditions": failed,
-    });
-    write_object(path, &summary)
 }
 
 /// Prints a line for each condition that holds, and returns exit code 3 if there is such a

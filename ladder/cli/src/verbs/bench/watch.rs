@@ -1,4 +1,4 @@
-//! Observers of a load: the progress line, the endpoint for Prometheus, and the folder of `--out`.
+//! Observers of a load: the progress line, and the folder of `--out`.
 
 use core::cell::RefCell;
 use core::time::Duration;
@@ -9,7 +9,6 @@ use std::time::Instant;
 
 use tollgate_load::{Live, Naming, Server};
 
-use super::metrics::{self, Watched};
 use super::out::{About, Judged, Out};
 use crate::cells::float;
 use crate::error::CliError;
@@ -26,7 +25,6 @@ const LINE_EVERY: Duration = Duration::from_secs(30);
 /// All observers that the options ask for.
 pub(super) struct Watch {
     out: Option<Out>,
-    watched: Arc<Watched>,
     seen: RefCell<Seen>,
 }
 
@@ -47,17 +45,13 @@ impl Watch {
             moments: VecDeque::new(),
             line_at: Instant::now() + LINE_EVERY,
         };
-        Self { out: None, watched: Arc::default(), seen: RefCell::new(seen) }
+        Self { out: None, seen: RefCell::new(seen) }
     }
 
     /// Starts the observers that the options ask for.
     pub(super) fn of(options: &Options) -> Result<Self, CliError> {
         let out = options.outputs.out.as_deref().map(Out::new).transpose()?;
-        let watch = Self { out, ..Self::plain() };
-        if let Some(address) = options.outputs.metrics {
-            metrics::serve(address, Arc::clone(&watch.watched))?;
-        }
-        Ok(watch)
+        Ok(Self { out, ..Self::plain() })
     }
 
     /// Starts observing these servers, under this label.
@@ -68,7 +62,6 @@ impl Watch {
         seen.moments.clear();
         for (server, naming) in servers.iter_mut().zip(names) {
             let live = Arc::new(Live::default());
-            self.watched.add(label, &naming.by, Arc::clone(&live));
             seen.servers.push(Arc::clone(&live));
             server.live = Some(live);
             if let Some(out) = &self.out {

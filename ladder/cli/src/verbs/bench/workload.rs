@@ -4,8 +4,6 @@ use core::ops::RangeInclusive;
 use core::slice;
 
 use tollgate_load::{Pattern, Plan, Protocol, Sizes};
-use tollgate_record::Timestamp;
-use tollgate_report::published;
 use tollgate_workload::{Arrivals, Workload};
 
 use super::options::measured_key;
@@ -33,7 +31,7 @@ pub(super) fn applied(options: &Options) -> Result<(Options, Vec<String>), CliEr
     let workload = find(&name)?;
     let refused = |why: String| error!("--workload {name}: {why}");
     if let Some(paper) = workload.compared_with.as_ref().map(|paper| paper.value.get())
-        && published::of(paper, Timestamp::now()).is_empty()
+        && tollgate_published::records_of(paper).is_empty()
     {
         return Err(refused(format!("compared with {paper}: no figure of that paper is known")));
     }
@@ -83,9 +81,7 @@ pub(super) fn applied(options: &Options) -> Result<(Options, Vec<String>), CliEr
         }
         options.clients.arrivals = Some(connections.arrivals());
     }
-    if let Some(resumed) = &workload.resumed
-        && options.is_minimal()
-    {
+    if let Some(resumed) = &workload.resumed {
         options.resumed_share = *resumed.value.get();
     }
     if let Some(bytes) = &workload.bytes {
@@ -101,20 +97,12 @@ pub(super) fn applied(options: &Options) -> Result<(Options, Vec<String>), CliEr
 
 /// Returns the parts of the workload that a plan omits, and the effect on the figures.
 fn undone(workload: &Workload, options: &Options) -> Vec<String> {
-    let resumed = workload.resumed.as_ref().map(|resumed| 100.0 * resumed.value.get());
-    let is_left_out = |share: &f64| *share > 0.0 && !options.is_minimal();
-    let resumed = resumed.filter(is_left_out).map(|share| {
-        format!(
-            "the workload resumes {share:.0} % of its sessions, and these clients are compared on \
-              full handshakes: a session costs both sides more than the workload's"
-        )
-    });
     let key = workload.key.as_ref().filter(|_| options.target.is_some()).map(|key| {
         let word = key.value.get();
         format!("the workload's key is {word}; the server of the URL has its own")
     });
     let spread = Connections::of(workload).and_then(|connections| connections.undone());
-    resumed.into_iter().chain(key).chain(spread).collect()
+    key.into_iter().chain(spread).collect()
 }
 
 /// Parses a protocol with an optional group as its suffix.
@@ -245,9 +233,6 @@ mod tests {
         assert_eq!((web.protocol, web.bytes), (vec![Protocol::Tls13], 37_000));
         assert_eq!((web.clients.requests_per_connection, web.resumed_share), (10.0, 0.5));
         assert_eq!(undone, [""; 0]);
-        let (rustls, undone) = asked_with("--workload web2026 --client rustls").unwrap();
-        let [resumed] = &undone[..] else { panic!("{undone:?}") };
-        assert!(resumed.contains("resumes 50 %") && rustls.resumed_share == 0.0);
         let (pq, undone) = asked_with("--workload pq2026 --server rustls").unwrap();
         assert_eq!((pq.protocol, undone), (vec![Protocol::Tls13], Vec::new()));
         assert_eq!(pq.group, ["X25519MLKEM768"]);

@@ -13,8 +13,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use tollgate_record::{Record, Timestamp};
-use tollgate_report::published;
+use tollgate_record::Record;
 
 use crate::error::{CONDITION_HOLDS, CliError};
 use crate::options::values::{Written, share};
@@ -89,8 +88,9 @@ pub(crate) fn run(options: &Compare) -> Result<ExitCode, CliError> {
             blocks.push(table::text(first, other, &pairs, options.drift));
         }
     }
+    let published = ["hp01", "eti10"].map(tollgate_published::records_of).concat();
     let measured = sides.iter().flat_map(Side::last);
-    blocks.extend(platforms::text(measured, &published::records(Timestamp::now())));
+    blocks.extend(platforms::text(measured, &published));
     if blocks.is_empty() {
         bail!(
             "nothing to compare: give records of two runs or of two machines, or of \
@@ -109,7 +109,7 @@ fn is_wanted(record: &Record, only: &[String]) -> bool {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use tollgate_record::{Estimate, Kind, Machine, Unit};
+    use tollgate_record::{Estimate, Kind, Machine, Timestamp, Unit};
 
     use super::side::Figure;
     use super::*;

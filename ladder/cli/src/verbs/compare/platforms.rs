@@ -158,14 +158,13 @@ fn note(has_published: bool) -> String {
 
 #[cfg(test)]
 mod tests {
-    use tollgate_record::{Estimate, Timestamp};
-    use tollgate_report::published;
+    use tollgate_record::Estimate;
 
     use super::*;
     use crate::verbs::compare::tests::record;
 
     fn beside_papers(measured: &[Record]) -> Option<String> {
-        text(measured.iter(), &published::records(Timestamp::UNIX_EPOCH))
+        text(measured.iter(), &tollgate_published::records())
     }
 
     fn measured(subject: &str, cpu: &str, per_s: f64) -> Record {

@@ -14,8 +14,8 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use tollgate_fleet::forecast::{Requirements, double_record, gain_records, response_records};
 use tollgate_fleet::queue::{Discipline, ServiceTime, Station};
-use tollgate_fleet::{Demand, Error, Prices, Utilisation, published};
-use tollgate_record::{Area, Estimate, PerSecond, Record, Timestamp};
+use tollgate_fleet::{Demand, Error, Prices, Utilisation};
+use tollgate_record::{Area, Estimate, PerSecond, Record};
 use tollgate_report::{fleet as fleet_table, heading};
 
 use crate::error::CliError;
@@ -135,7 +135,9 @@ fn sized(options: &Fleet) -> Result<ExitCode, CliError> {
     let heading = [read.iter().filter(of_server).cloned().collect(), records.clone()].concat();
     let heading = heading::lines(&heading) + "\n";
     let late = patience::text(&records);
-    let beside = [records, published::records(Timestamp::now())?].concat();
+    let mut published = tollgate_published::records();
+    published.retain(|record| record.subject.area() == Area::Fleet);
+    let beside = [records, published].concat();
     run.end(&(heading + &fleet_table::table(&beside) + &late))
 }
 

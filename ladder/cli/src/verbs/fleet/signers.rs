@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use tollgate_fleet::forecast::Basis;
-use tollgate_fleet::queue::{Hedged, Steady, Turns};
+use tollgate_fleet::queue::{Steady, Turns};
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Estimate, Key, Operation, Record, Subject, Timestamp, Topic, Unit};
 use tollgate_report::grid::{Column, grid};
@@ -13,7 +13,7 @@ use tollgate_report::heading;
 use tollgate_report::text::wrapped;
 
 use super::positive;
-use crate::cells::{or_dash, rate};
+use crate::cells::rate;
 use crate::error::CliError;
 use crate::options::values::{Written, within};
 use crate::run::Run;
@@ -22,12 +22,10 @@ use crate::verbs::bench::times::short;
 
 /// Requests of a core, as shares of its capacity with full batches.
 const LOADS: [f64; 6] = [0.1, 0.3, 0.5, 0.7, 0.8, 0.9];
-/// A front end sends a second request when this share of all have their answers.
-const HEDGE_AT: f64 = 0.95;
 /// The operations in a batch of the engine.
 const LANES: u32 = 8;
 
-const COLUMNS: [Column; 10] = [
+const COLUMNS: [Column; 7] = [
     Column::figures("load", 5),
     Column::figures("cores", 6),
     Column::figures("signers", 7),
@@ -35,9 +33,6 @@ const COLUMNS: [Column; 10] = [
     Column::figures("busy", 5),
     Column::figures("p50", 7),
     Column::figures("p99", 7),
-    Column::figures("hedge at", 8),
-    Column::figures("p99", 7),
-    Column::figures("more", 5),
 ];
 
 #[derive(Args, Clone, Debug)]
@@ -117,12 +112,8 @@ pub(super) fn run(options: &Signers) -> Result<ExitCode, CliError> {
     text += &wrapped(&format!(
         "load: requests, divided by those of full batches; signers: of {cores} cores; batch: mean \
          number of operations; busy: share of the time; p50, p99: response times of random requests, \
-         with {} µs of network; hedge at: a front end asks a second signer after this time, which \
-         {:.0} % of the answers take without it; then p99, and the further requests: -, if they are \
-         more than the signers can answer; {} µs of other work for each request",
-        options.network_us,
-        100.0 * (1.0 - HEDGE_AT),
-        options.work_us,
+         with {} µs of network; {} µs of other work for each request",
+        options.network_us, options.work_us,
     ));
     run.end(&text)
 }
@@ -169,8 +160,6 @@ struct Point {
     steady: Steady,
     p50_ns: f64,
     p99_ns: f64,
-    hedge_at_ns: f64,
-    hedged: Option<(f64, f64)>,
 }
 
 impl Point {
@@ -184,15 +173,11 @@ impl Point {
         let of_core = load * turns.capacity_per_s();
         let cores = (per_s / of_core).ceil();
         let steady = turns.at(of_core)?;
-        let after_ns = steady.quantile_ns(HEDGE_AT);
-        let hedged = Hedged::new(turns, of_core, after_ns).ok();
         Ok(Self {
             cores,
             signers: (cores / f64::from(cores_of_signer)).ceil(),
             p50_ns: steady.quantile_ns(0.5) + network_ns,
             p99_ns: steady.quantile_ns(0.99) + network_ns,
-            hedge_at_ns: after_ns + network_ns,
-            hedged: hedged.map(|hedged| (hedged.quantile_ns(0.99) + network_ns, hedged.more)),
             steady,
         })
     }
@@ -208,9 +193,6 @@ impl Point {
             percent(self.steady.busy()),
             time(self.p50_ns),
             time(self.p99_ns),
-            time(self.hedge_at_ns),
-            or_dash(self.hedged, |(p99_ns, _)| time(p99_ns)),
-            or_dash(self.hedged, |(_, more)| percent(more)),
         ]
     }
 

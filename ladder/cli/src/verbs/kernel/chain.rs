@@ -6,7 +6,7 @@ use tollgate_mont::{
     Scalar, Shape, Word, carry,
 };
 
-use tollgate_variants::{Numbers as Constants, Variant};
+use tollgate_internet::{Method, Numbers as Constants};
 
 use crate::contenders::Run;
 use crate::error::CliError;
@@ -26,15 +26,16 @@ pub(crate) fn limbs(kernel: LimbKernel, call: Call, bits: u32) -> Run {
     run(on_limbs(kernel, call, bits), on_limbs(LimbKernel::Portable, call, bits))
 }
 
-/// Returns a chain of a variant with a modulus of `bits` bits, on the same numbers as [`limbs`].
-pub(crate) fn variant(variant: Variant, call: Call, bits: u32) -> Run {
+/// Returns a chain of a method of a paper with a modulus of `bits` bits, on the same numbers as
+/// [`limbs`].
+pub(crate) fn method(method: Method, call: Call, bits: u32) -> Run {
     let mut chain = on_limbs(LimbKernel::Portable, call, bits);
     let (right, constants) = (chain.canonical(), Constants::of(&chain.m));
-    let first = chain.run_by(variant.kernel(&constants)).to_vec();
+    let first = chain.run_by(method.kernel(&constants)).to_vec();
     let mut reduced = first.clone();
     carry::reduce(&mut reduced, chain.m.m());
     let is_right = reduced == right;
-    Box::new(move || compare(is_right && chain.run_by(variant.kernel(&constants)) == first))
+    Box::new(move || compare(is_right && chain.run_by(method.kernel(&constants)) == first))
 }
 
 fn on_limbs(kernel: LimbKernel, call: Call, bits: u32) -> Chain<LimbKernel> {

@@ -1,9 +1,8 @@
 //! `tollgate kernel`: Montgomery products and squares of every kernel that this machine supports.
 
 pub(crate) mod chain;
+pub(crate) mod model;
 pub(crate) mod plan;
-pub(crate) mod symbols;
-pub(crate) mod variants;
 
 use std::process::ExitCode;
 
@@ -24,6 +23,7 @@ use crate::progress;
 use crate::run::Run;
 
 use chain::{CALLS, Call};
+use model::Model;
 
 #[derive(Args, Clone, Debug)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -41,8 +41,8 @@ pub(crate) enum SubVerb {
     /// Measure how batches of 1 to 16 requests are best split into calls, and compare with the
     /// built-in plan
     Plan(PlanOptions),
-    /// Compare textbook algorithms for products and exponentiations (a study)
-    Variants(Variants),
+    /// Compute the bounds of the kernels on this processor or on a described one
+    Model(Model),
 }
 
 /// The table of all kernels.
@@ -76,21 +76,6 @@ pub(crate) struct PlanOptions {
     pub(crate) seconds: f64,
 }
 
-#[derive(Args, Clone, Debug)]
-pub(crate) struct Variants {
-    /// Sizes of moduli in bits, separated by commas, each 128 to 4096
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = bits)]
-    #[arg(default_value = "512,1024,1536,2048,3072,4096")]
-    pub(crate) bits: Vec<u32>,
-
-    #[command(flatten)]
-    pub(crate) written: Written,
-
-    /// Seconds for each row
-    #[arg(short = 'z', long, value_name = "S", default_value = "5", value_parser = seconds)]
-    pub(crate) seconds: f64,
-}
-
 pub(crate) fn bits(text: &str) -> Result<u32, String> {
     match text.parse() {
         Ok(bits @ 128..=8192) => Ok(bits),
@@ -108,7 +93,7 @@ struct Asked {
 pub(crate) fn run(options: &Kernel) -> Result<ExitCode, CliError> {
     let options = match &options.verb {
         Some(SubVerb::Plan(options)) => return plan::run(options),
-        Some(SubVerb::Variants(options)) => return variants::run(options),
+        Some(SubVerb::Model(options)) => return model::run(options),
         None => &options.table,
     };
     let sorted = |run: &mut Run| {

@@ -29,8 +29,7 @@ const OPERATIONS: [KeyOperation; 3] =
     [KeyOperation::Sign, KeyOperation::PrivateFull, KeyOperation::Verify];
 
 /// Every form, in the order of the records.
-const FORMS: [(Form, &str); 3] =
-    [(Form::One, "one alone"), (Form::Two, "two in step"), (Form::Lanes, "lanes")];
+const FORMS: [(Form, &str); 2] = [(Form::One, "one alone"), (Form::Lanes, "lanes")];
 
 pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
     let known = |bits: &&u32| !keys::SIZES.contains(bits);
@@ -64,25 +63,20 @@ fn at_row(
     run: &mut Run,
 ) -> Result<Option<Vec<Record>>, CliError> {
     let Row::Rsa(job) = row else { return Ok(None) };
-    let (mut forms, mut contenders) = (Vec::new(), Vec::new());
-    for (form, name) in FORMS {
-        if let Some(contender) = tollgate::by_form(job, form)? {
-            forms.push((form, name));
-            contenders.push(contender);
-        }
-    }
+    let contenders = FORMS.iter().map(|(form, _)| tollgate::by_form(job, *form));
+    let mut contenders = contenders.collect::<Result<Vec<_>, _>>()?;
     let measured = measure(label, &mut contenders, seconds, &mut run.notes, progress::part)?;
     let Some(series) = measured else { return Ok(None) };
     let figures = Figures::of_row(&run.host, seconds);
     let mut records = Vec::new();
-    for (place, (contender, (_, name))) in contenders.iter().zip(&forms).enumerate() {
+    for (place, (contender, (_, name))) in contenders.iter().zip(&FORMS).enumerate() {
         let kernel = contender.kernel.map(|kernel| (word::KERNEL, kernel.name()));
         let figures = figures.with([(word::FORM, name)]).with(kernel);
         let (subject, cycles) = (row.subject(contender)?, cycles(&series, place)?);
         let quantity = word::CYCLES_PER_OPERATION;
         records.push(figures.measured(&subject, quantity, Unit::Cycles, cycles));
     }
-    let measured = costs(&forms, &contenders, &series);
+    let measured = costs(&contenders, &series);
     let operation = tollgate::operation(job.what);
     let workspace = Workspace::new()?;
     let plans = workspace.plans();
@@ -93,16 +87,11 @@ fn at_row(
     Ok(Some(records))
 }
 
-/// Returns the cost of each form, as a multiple of the cost of a single operation. In each round of
-/// `series`, all forms ran in turn.
-fn costs(forms: &[(Form, &str)], contenders: &[Contender], series: &Series) -> Plan {
-    let of = |form| {
-        let place = forms.iter().position(|(of, _)| *of == form)?;
-        let operations = f64::from(contenders[place].batch.unwrap_or(1));
-        // the first form is a single operation
-        Some(operations / series.ratio(0, place).point())
-    };
-    Plan { two: of(Form::Two), lanes: of(Form::Lanes) }
+/// Returns the cost of lanes, as a multiple of the cost of a single operation. In each round of
+/// `series`, both forms ran in turn.
+fn costs(contenders: &[Contender], series: &Series) -> Plan {
+    let operations = f64::from(contenders[1].batch.unwrap_or(1));
+    Plan { lanes: Some(operations / series.ratio(0, 1).point()) }
 }
 
 /// Computes the cost of batches from the measured costs.
@@ -141,21 +130,16 @@ impl Batches<'_> {
         Ok(records)
     }
 
-    /// Returns the cost of one operation in a batch of `requests`, split by `plan`. If this machine
-    /// lacks a form, single operations replace it.
+    /// Returns the cost of one operation in a batch of `requests`, split by `plan`.
     fn per_operation(&self, plan: Plan, requests: usize) -> Result<Estimate, CliError> {
-        let Plan { two, lanes } = self.measured;
-        let here = Plan { two: two.or(Some(2.0)), lanes };
         let batch = f64::from(u32::try_from(requests)?);
-        let share = here.cost(plan.cut(requests)) / batch;
+        let share = self.measured.cost(plan.cut(requests)) / batch;
         Ok(self.of_forms[0].estimate.scaled(share)?)
     }
 }
 
-/// `two in step 1.86, lanes 5.43`, and for built-in costs ` (AMD Zen 5)`.
+/// `lanes 5.43`, and for built-in costs ` (AMD Zen 5)`.
 fn costs_text(plan: Plan, on: Option<&str>) -> String {
-    let of = |name, cost: Option<f64>| cost.map(|cost| format!("{name} {cost:.2}"));
-    let costs = [of("two in step", plan.two), of("lanes", plan.lanes)];
-    let costs = costs.into_iter().flatten().collect::<Vec<_>>().join(", ");
+    let costs = plan.lanes.map_or(String::new(), |cost| format!("lanes {cost:.2}"));
     on.map_or(costs.clone(), |on| format!("{costs} ({on})"))
 }

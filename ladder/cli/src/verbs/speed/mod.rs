@@ -3,7 +3,6 @@
 pub(crate) mod explained;
 mod gpu;
 mod multi;
-pub(crate) mod pkeu;
 pub(crate) mod queue;
 pub(crate) mod rows;
 
@@ -14,7 +13,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use tollgate_bench::Series;
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Record, Unit};
-use tollgate_report::{context, pkeu as pkeu_table, speed as speed_table};
+use tollgate_report::{context, speed as speed_table};
 
 use crate::bounds::{self, Family};
 use crate::contenders::Contender;
@@ -23,7 +22,7 @@ use crate::figures::Figures;
 use crate::host::Host;
 use crate::keys;
 use crate::measure::measure;
-use crate::options::values::{Written, defaults, seconds};
+use crate::options::values::{Written, seconds};
 use crate::progress;
 use crate::run::Run;
 use crate::verbs::kernel;
@@ -43,9 +42,6 @@ pub(crate) struct Speed {
 /// Other tables of operations.
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum SubVerb {
-    /// Compare with a public-key unit of 2005: convert cycles measured here to time at its clock
-    /// rates
-    Pkeu(Pkeu),
     /// Measure the engine's queue: with many threads, with one, and with random arrivals
     Queue(Queue),
 }
@@ -98,36 +94,6 @@ pub(crate) struct Operations {
     #[arg(long, value_name = "UNIT")]
     #[arg(conflicts_with_all = ["key", "multi", "exponent", "batch", "against"])]
     pub(crate) unit: Option<OffloadUnit>,
-
-    /// Set by `tollgate speed pkeu`.
-    #[arg(skip)]
-    pub(crate) table: Option<Table>,
-}
-
-#[derive(Args, Clone, Debug)]
-pub(crate) struct Pkeu {
-    #[command(flatten)]
-    pub(crate) lineup: LineupOptions,
-
-    #[command(flatten)]
-    pub(crate) written: Written,
-
-    /// Seconds for each row (one key and one operation) [default: a minute for the whole table]
-    #[arg(short = 'z', long, value_name = "S", value_parser = seconds)]
-    pub(crate) seconds: Option<f64>,
-}
-
-impl Pkeu {
-    /// Returns the operations of this table.
-    pub(crate) fn operations(&self) -> Operations {
-        Operations {
-            lineup: self.lineup.clone(),
-            written: self.written.clone(),
-            seconds: self.seconds,
-            table: Some(Table::Pkeu),
-            ..defaults()
-        }
-    }
 }
 
 #[derive(Args, Clone, Debug)]
@@ -177,13 +143,6 @@ pub(crate) enum Exponent {
     Public(u64),
 }
 
-/// Tables other than the usual one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Table {
-    /// Six rows and eight clocks of Freescale, Understanding Public-Key Performance, 2005.
-    Pkeu,
-}
-
 fn key_bits(text: &str) -> Result<u32, String> {
     let known = || keys::SIZES.map(|bits| bits.to_string()).join(", ");
     match text.parse() {
@@ -214,7 +173,6 @@ const KERNEL_PART: f64 = 0.1;
 pub(crate) fn run(options: &Speed) -> Result<ExitCode, CliError> {
     let options = match &options.verb {
         Some(SubVerb::Queue(options)) => return queue::run(options),
-        Some(SubVerb::Pkeu(options)) => &options.operations(),
         None => &options.operations,
     };
     if options.unit == Some(OffloadUnit::Gpu) {
@@ -226,7 +184,6 @@ pub(crate) fn run(options: &Speed) -> Result<ExitCode, CliError> {
         let collect = |run: &mut Run| multi::collect(options, (threads, seconds), run);
         return Run::of_verb(json, "speed", collect, multi::table);
     }
-    let table = |records: &[Record]| table(options.table, records);
     Run::of_verb(json, "speed", |run| collect(options, &[], run), table)
 }
 
@@ -244,13 +201,8 @@ pub(crate) fn collect(
     let rows: Vec<_> = rows(options)?.into_iter().map(|row| (row.label(), row)).collect();
     let count = u32::try_from(rows.len()).expect("few rows");
     let seconds = options.seconds.unwrap_or(TABLE_SECONDS / f64::from(count.max(1)));
-    let mut records = match options.table {
-        Some(Table::Pkeu) => pkeu::published(&Figures::new(&run.host))?,
-        None => Vec::new(),
-    };
-    run.output.records(&records)?;
     let mut kernels = known.to_vec();
-    let found = run.rows(seconds * (1.0 + KERNEL_PART), rows, |run, label, row| {
+    run.rows(seconds * (1.0 + KERNEL_PART), rows, |run, label, row| {
         let mut contenders = row.lineup(&options.lineup, &mut run.notes)?;
         let explained = explaining(&row, &contenders, &kernels, seconds, run)?;
         let Some(mut found) = explained else { return Ok(None) };
@@ -260,15 +212,10 @@ pub(crate) fn collect(
         let figures = Figures::of_row(&run.host, seconds);
         found.extend(records_of(&row, &run.host, &figures, &kernels, &contenders, &series)?);
         Ok(Some(found))
-    })?;
-    records.extend(found);
-    Ok(records)
+    })
 }
 
-fn table(table: Option<Table>, records: &[Record]) -> String {
-    if table == Some(Table::Pkeu) {
-        return pkeu_table::table(records);
-    }
+fn table(records: &[Record]) -> String {
     let context = context::table(records);
     let gap = if context.is_empty() { "" } else { "\n" };
     speed_table::table(records) + gap + &context
@@ -343,7 +290,6 @@ mod tests {
     fn speed(flags: &str) -> Operations {
         match verb(&format!("speed {flags}")) {
             Verb::Speed(Speed { operations, verb: None }) => operations,
-            Verb::Speed(Speed { verb: Some(SubVerb::Pkeu(pkeu)), .. }) => pkeu.operations(),
             other => unreachable!("speed was asked for: {other:?}"),
         }
     }
@@ -357,12 +303,9 @@ mod tests {
         assert_eq!((options.lineup.batch, options.seconds), (16, Some(0.5)));
         assert_eq!(options.lineup.against, [Against::Openssl]);
         assert_eq!(options.exponent, Some(Exponent::Public(7)));
-        assert_eq!(options.written.json, Some(PathBuf::from("-")));
+        assert_eq!(options.written.json, Some("-".into()));
         let options = speed("--exponent full --key x.pem");
         assert_eq!(options.exponent, Some(Exponent::Full));
-        let options = speed("pkeu --batch 4 -z 500ms");
-        assert_eq!((options.table, options.lineup.batch), (Some(Table::Pkeu), 4));
-        assert_eq!((options.seconds, options.bits.len()), (Some(0.5), 0));
         let options = speed("");
         assert_eq!(options.lineup.against, [Against::Openssl, Against::AwsLc, Against::Ring]);
         assert_eq!((options.lineup.batch, options.bits.len()), (8, 0));

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Key as KeyName, Operation, Subject, Topic};
 
-use super::{Against, Exponent, LineupOptions, Operations, Table, pkeu};
+use super::{Against, Exponent, LineupOptions, Operations};
 use crate::contenders::{Contender, Job, aws_lc, curves, openssl, ring, tollgate};
 use crate::error::CliError;
 use crate::figures::subject;
@@ -37,18 +37,11 @@ const CURVES: [(KeyName, Operation); 8] = [
 
 /// Returns the rows that the options select.
 pub(crate) fn rows(options: &Operations) -> Result<Vec<Row>, CliError> {
-    let sizes = match (&*options.bits, options.table) {
-        ([], None) => &SIZES[..],
-        ([], Some(Table::Pkeu)) => &pkeu::SIZES[..],
-        (bits, _) => bits,
-    };
-    let operations = match (options.table, options.exponent) {
-        (Some(Table::Pkeu), _) => {
-            &[KeyOperation::PrivateFull, KeyOperation::Public(pkeu::SHORT_EXPONENT)][..]
-        }
-        (None, None) => &[KeyOperation::Sign, KeyOperation::Verify, KeyOperation::VerifyOnce],
-        (None, Some(Exponent::Full)) => &[KeyOperation::PrivateFull],
-        (None, Some(Exponent::Public(e))) => &[KeyOperation::Public(e)],
+    let sizes = if options.bits.is_empty() { &SIZES[..] } else { &options.bits };
+    let operations = match options.exponent {
+        None => &[KeyOperation::Sign, KeyOperation::Verify, KeyOperation::VerifyOnce][..],
+        Some(Exponent::Full) => &[KeyOperation::PrivateFull],
+        Some(Exponent::Public(e)) => &[KeyOperation::Public(e)],
     };
     let keys = match &options.key {
         Some(file) => vec![Key::from_file(file)?],

@@ -1,17 +1,17 @@
 //! Computes published figures again from the raw samples of a run.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use serde::Deserialize;
 use serde_json::Value;
 use tollgate_bench::median_estimate;
-use tollgate_load::Latency;
+use tollgate_load::{Latency, Verdict};
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Estimate, Kind, Quantity, Record, Unit, jsonl};
 use tollgate_session::measured_total;
 
 use super::bundle::OUTCOME;
 use crate::error::CliError;
+use crate::verbs::bench::out::outcome::{Document, Run, Scenario};
 use crate::verbs::bench::scenario::rounds_of_block;
 
 /// The largest relative difference of two computations of a figure. Numbers in JSON can differ in the
@@ -33,80 +33,6 @@ pub(super) enum Check {
     ValueOnly,
     /// The samples of this quantity are not in the file.
     NoSamples,
-}
-
-#[derive(Deserialize)]
-struct Document {
-    complete: bool,
-    scenarios: Vec<Scenario>,
-}
-
-#[derive(Deserialize)]
-struct Scenario {
-    label: String,
-    runs: Vec<Run>,
-    records: Vec<Value>,
-}
-
-/// The raw samples of a run, and the figures that the program computed from them.
-#[derive(Deserialize)]
-struct Run {
-    server: String,
-    number: usize,
-    verdict: Verdict,
-    sustained_s: Option<f64>,
-    server_cores: Option<f64>,
-    package_watts: Option<f64>,
-    client_cpu: Option<ClientCpu>,
-    whole: Counts,
-    sustain: Counts,
-    server_log: Option<Log>,
-    times: BTreeMap<String, Times>,
-    sessions_per_s: Option<f64>,
-    server_cpu_ns_per_session: Option<f64>,
-    client_cpu_ns_per_session: Option<f64>,
-}
-
-#[derive(PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "UPPERCASE")]
-enum Verdict {
-    Valid,
-    Unconfirmed,
-    Invalid,
-}
-
-#[derive(Deserialize)]
-struct ClientCpu {
-    cores: f64,
-}
-
-#[derive(Deserialize)]
-struct Counts {
-    transactions: u64,
-    confirmed: u64,
-    responses: u64,
-    gave_up: Vec<GaveUp>,
-}
-
-/// Transactions whose client's patience ended.
-#[derive(Deserialize)]
-struct GaveUp {
-    count: u64,
-}
-
-#[derive(Deserialize)]
-struct Log {
-    handshakes: u64,
-    responses: u64,
-}
-
-#[derive(Deserialize)]
-struct Times {
-    count: u64,
-    above: u64,
-    p50_ns: Option<u64>,
-    p99_ns: Option<u64>,
-    hdr_v2_base64: String,
 }
 
 /// Checks all figures of `outcome.json`: those of each run, and the records.
@@ -184,10 +110,10 @@ impl Run {
             let log =
                 self.server_log.as_ref().ok_or_else(|| error!("VALID without a server's log"))?;
             let (client, log) =
-                ([self.whole.confirmed, self.whole.responses], [log.handshakes, log.responses]);
+                ([self.whole.confirmed, self.whole.responses], [log.handshakes, log.requests]);
             // the server may still have served clients that gave up
-            let gave_up =
-                self.whole.gave_up.iter().fold(0, |sum: u64, it| sum.saturating_add(it.count));
+            let gave_up = self.whole.timed_out.values();
+            let gave_up = gave_up.fold(0, |sum: u64, count| sum.saturating_add(*count));
             let is_off = |(client, log): (u64, u64)| log < client || log - client > gave_up;
             if client.into_iter().zip(log).any(is_off) {
                 bail!(
@@ -230,7 +156,7 @@ impl Scenario {
     fn figures(&self) -> Result<Vec<Figure>, CliError> {
         let mut records = Vec::new();
         for line in &self.records {
-            let found = jsonl::read_all(line.to_string().as_bytes());
+            let found = jsonl::read_all(Value::from(line.clone()).to_string().as_bytes());
             records.extend(found.map_err(|error| error!("{OUTCOME}: {}: {error}", self.label))?);
         }
         let cpu = records.clone();

@@ -14,20 +14,23 @@ use tollgate_record::vocabulary as word;
 use tollgate_record::{Estimate, Kind, Record};
 use tollgate_report::html;
 use tollgate_server::KeyKind;
+use tollgate_stock_servers::Product;
 use tollgate_tune::{
-    Candidate, Factor, Mark, Outcome, Prospect, Set, Setup, Standing, Step, Story, prospects,
+    Candidate, Factor, Host, Mark, Outcome, Prospect, Set, Setup, Standing, Step, Story, prospects,
 };
+use toml::Value;
 
 use self::options::Tune;
-use self::rig::{Rig, State};
 use crate::error::CliError;
 use crate::interrupt;
+use crate::options::Bench;
 use crate::options::values::defaults;
 use crate::progress::{self, Progress};
 use crate::read;
 use crate::run::Run;
 use crate::verbs::bench::profile::Profiler;
-use crate::verbs::bench::report;
+use crate::verbs::bench::setups::{Started, Starter};
+use crate::verbs::bench::{plan, report};
 use crate::verbs::speed::{self, Against, LineupOptions, Operations};
 
 /// Maximum seconds for each row of rung 2, which gives the factors of signatures.
@@ -37,21 +40,22 @@ pub(crate) fn run(options: &Tune) -> Result<ExitCode, CliError> {
     if !options.rounds.is_multiple_of(2) {
         bail!("--rounds: give an even number, so that each state runs first equally often");
     }
-    let mut rig = Rig::new(options)?;
-    let bare = rig.bare();
+    let bench = options.bench();
+    let bare = bare(options, &bench);
     let set = candidates(options, &bare.server)?;
     if let Some(folder) = &options.out {
         fs::create_dir_all(folder).map_err(CliError::at(folder))?;
     }
     let mut run = Run::measuring(options.written.json.as_deref())?;
-    let Some(profiler) = Profiler::of(rig.bench())? else { bail!("tune needs a profile") };
+    let Some(profiler) = Profiler::of(&bench)? else { bail!("tune needs a profile") };
     let progress = Progress::new("tune");
-    let state = rig.start(bare.edited(&set.start))?;
-    let mut story = Story { about: state.words(rig.bench()), ..Story::default() };
+    let mut starter = Starter::new(bench.clone(), None)?;
+    let state = starter.start(bare.edited(&set.start).map_err(CliError::new)?)?;
+    let mut story = Story { about: rig::words(&state, &bench), ..Story::default() };
     let speeds = speeds(options, &mut run)?;
     if !interrupt::asked() {
         let tuner = Tuner { options, profiler: &profiler, speeds: &speeds, set: &set };
-        tuner.steps(&mut rig, state, &mut story, &mut run)?;
+        tuner.steps(&mut starter, state, &mut story, &mut run)?;
     }
     drop(progress);
     if story.steps.is_empty() && story.left.is_empty() {
@@ -64,17 +68,42 @@ pub(crate) fn run(options: &Tune) -> Result<ExitCode, CliError> {
     run.end(&format!("{}\n{text}", report::machine(&run.host)))
 }
 
+/// Returns the setup of a server without directives of its own.
+fn bare(options: &Tune, bench: &Bench) -> Setup {
+    let modules = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_ulp");
+    let has_tls = |modules: String| modules.split_whitespace().any(|module| module == "tls");
+    let server = match &options.command {
+        Some(_) => Product::Command.to_string(),
+        None => bench.kind().stock().map_or_else(|| "openssl".to_owned(), |one| one.to_string()),
+    };
+    Setup {
+        server,
+        command: options.command.clone(),
+        key: options.key.to_string(),
+        host: Host {
+            cores: plan::server_cores(bench).len().max(1),
+            kernel_tls: modules.is_ok_and(has_tls),
+        },
+        ..Setup::default()
+    }
+}
+
 /// Reads the candidates of the server, and those of `--candidates`.
 fn candidates(options: &Tune, server: &str) -> Result<Set, CliError> {
     let mut set = Set::of_server(server).ok_or_else(|| error!("{server} has no candidates"))?;
     if options.command.as_ref().is_some_and(|command| !command.contains("{folder}")) {
         // such a server has a key of its own
-        set.candidates.retain(|one| one.set.key.is_none());
+        set.candidates.retain(|one| !one.set.contains_key("key"));
     }
     let Some(path) = &options.candidates else { return Ok(set) };
     let text = read::text(path)?;
     let more = Set::from_toml(&text).map_err(CliError::about(path.display()))?;
-    set.start.directives.extend(more.start.directives);
+    let directives = "directives";
+    match (set.start.get_mut(directives), more.start.get(directives)) {
+        (Some(Value::Table(known)), Some(Value::Table(more))) => known.extend(more.clone()),
+        (None, Some(more)) => _ = set.start.insert(directives.to_owned(), more.clone()),
+        _ => {}
+    }
     set.candidates.retain(|own| more.candidates.iter().all(|other| other.word != own.word));
     set.candidates.extend(more.candidates);
     Ok(set)
@@ -108,8 +137,8 @@ impl Tuner<'_> {
     /// Profiles and changes the server until no open candidate promises enough, or until Ctrl-C.
     fn steps(
         &self,
-        rig: &mut Rig<'_>,
-        mut state: State,
+        starter: &mut Starter,
+        mut state: Started,
         story: &mut Story,
         run: &mut Run,
     ) -> Result<(), CliError> {
@@ -119,7 +148,7 @@ impl Tuner<'_> {
             if !is_profiled {
                 progress::plan(1, 4.0 * self.options.seconds);
                 progress::row(0, "profile");
-                match rig.look(self.profiler, &state, run) {
+                match rig::profile(self.profiler, &state, run) {
                     Ok(Some(look)) => {
                         story.profiled.get_or_insert(look.rate);
                         story.shares = look.shares;
@@ -137,7 +166,7 @@ impl Tuner<'_> {
             let Some(open) = open.filter(|_| !self.options.plan) else { return Ok(()) };
             let prospect = story.left.remove(open);
             tried.push(prospect.candidate.word.clone());
-            let Some((step, next)) = self.step(rig, &state, prospect, story)? else {
+            let Some((step, next)) = self.step(starter, &state, prospect, story)? else {
                 return Ok(());
             };
             is_profiled = next.is_none();
@@ -157,7 +186,7 @@ impl Tuner<'_> {
         match &candidate.factor {
             Factor::Range(_) => candidate.range()?.ok(),
             Factor::Named(_) => {
-                let next = setup.edited(&candidate.set);
+                let next = setup.edited(&candidate.set).ok()?;
                 let (before, after) = (self.signature(setup)?, self.signature(&next)?);
                 let ends = (before.interval(), after.interval());
                 let low = ends.0.0 / ends.1.1;
@@ -192,15 +221,17 @@ impl Tuner<'_> {
     /// after Ctrl-C.
     fn step(
         &self,
-        rig: &mut Rig<'_>,
-        state: &State,
+        starter: &mut Starter,
+        state: &Started,
         prospect: Prospect,
         story: &Story,
-    ) -> Result<Option<(Step, Option<State>)>, CliError> {
+    ) -> Result<Option<(Step, Option<Started>)>, CliError> {
         progress::plan(1, 3.0 * f64::from(self.options.rounds) * self.options.seconds);
         progress::row(0, &prospect.candidate.word);
-        let setup = state.setup.edited(&prospect.candidate.set);
-        let tried = rig.start(setup).and_then(|next| Ok((rig.compare(state, &next)?, next)));
+        let setup = state.setup.edited(&prospect.candidate.set).map_err(CliError::new)?;
+        let rounds = self.options.rounds;
+        let tried =
+            starter.start(setup).and_then(|next| Ok((rig::compare(rounds, state, &next)?, next)));
         let shares = story.shares.clone();
         let step = |outcome, before, after| Step { prospect, shares, before, after, outcome };
         Ok(match tried {

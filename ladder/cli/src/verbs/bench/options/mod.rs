@@ -15,16 +15,15 @@ use clap::builder::ArgPredicate;
 use clap::{Args, Subcommand};
 use tollgate_load::{Close, Freshness, Mechanism, Objective, Plan, Protocol, Sizes, Verify};
 use tollgate_probe::Url;
-use tollgate_rivals::Client;
 use tollgate_server::KeyKind;
 
-use crate::options::values::{Written, one_of, seconds, share};
+use crate::options::values::{OutputFile, Written, one_of, seconds, share};
 use clients::Clients;
 use given::Given;
 pub(crate) use kinds::{EngineKind, ServerKind};
 use outputs::Outputs;
 use signer::Signer;
-use sub_verbs::{Eti10, ResponseCurve, Sampling, Sessions, WithProvider};
+use sub_verbs::{Experiment, ResponseCurve, Sampling};
 
 /// `tollgate bench` with its sub-verbs.
 #[derive(Args, Clone, Debug)]
@@ -40,11 +39,8 @@ pub(crate) struct BenchCommand {
 /// Questions that need many loads.
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum SubVerb {
-    /// Measure the gains of Intel's study of 2010 (ETI10) with nginx: AES instructions, GCM, RSA
-    Eti10(Eti10),
-    /// Measure the CPU time of TLS proxies in front of the same back end: this server, HAProxy and
-    /// nginx
-    Proxy(WithProvider),
+    /// Measure servers with one change each in turn: an experiment of this program, or a file
+    Experiment(Experiment),
     /// Predict the response times at shares of the capacity, then measure them in an open loop
     Response {
         #[command(flatten)]
@@ -53,15 +49,8 @@ pub(crate) enum SubVerb {
         #[command(flatten)]
         bench: Box<Bench>,
     },
-    /// Measure the servers on more and more cores, and fit a scaling law
-    Scale {
-        /// First and last number of cores; n is the number of cores that the client does not use
-        #[arg(long, value_name = "A..B", default_value = "1..n", value_parser = core_span)]
-        span: CoreSpan,
-
-        #[command(flatten)]
-        bench: Box<Bench>,
-    },
+    /// Measure nginx on each number of cores, and fit a scaling law: the experiment scale
+    Scale(Experiment),
     /// Find the highest rate at which a quantile of the response times stays within a limit
     Search {
         /// Quantile and its limit, as in p99=20ms
@@ -70,26 +59,10 @@ pub(crate) enum SubVerb {
 
         /// Draw rates and times as SVG in FILE, replacing it
         #[arg(long, value_name = "FILE")]
-        svg: Option<PathBuf>,
+        svg: Option<OutputFile>,
 
         #[command(flatten)]
         bench: Box<Bench>,
-    },
-    /// Measure nginx with one change at a time, of memory, disk, link and log, and say which ones show
-    /// an effect
-    Sensitivity(WithProvider),
-    /// Measure resumed sessions with each place where servers keep them: none, tickets, memory,
-    /// Redis, and Apache's memory and disk, with one and two processes
-    Sessions(Sessions),
-    /// Measure what TLS costs nginx, by the share of its connections that use it, the size of
-    /// responses and the requests on a connection
-    Share {
-        #[command(flatten)]
-        servers: WithProvider,
-
-        /// Draw the CPU time by share as SVG in FILE, replacing it
-        #[arg(long, value_name = "FILE")]
-        svg: Option<PathBuf>,
     },
     /// Measure the rate of a signer with all connections busy, and its response times at shares of this
     /// rate
@@ -104,9 +77,8 @@ pub(crate) enum Mode {
     /// Rounds whose servers are sampled, for other verbs.
     Profile(Sampling),
     Response(ResponseCurve),
-    Scale(CoreSpan),
     /// The highest rate that meets an objective, with the file of its curve.
-    Search(Objective, Option<PathBuf>),
+    Search(Objective, Option<OutputFile>),
 }
 
 impl BenchCommand {
@@ -114,7 +86,6 @@ impl BenchCommand {
     pub(super) fn unchecked(&self) -> Bench {
         let (mode, bench) = match &self.verb {
             Some(SubVerb::Response { curve, bench }) => (Mode::Response(curve.clone()), &**bench),
-            Some(SubVerb::Scale { span, bench }) => (Mode::Scale(*span), &**bench),
             Some(SubVerb::Search { slo, svg, bench }) => {
                 (Mode::Search(*slo, svg.clone()), &**bench)
             }
@@ -225,13 +196,6 @@ pub(crate) struct Bench {
     #[arg(skip)]
     pub(crate) sizes: Option<Sizes>,
 
-    /// Clients, separated by commas, each in turn on the same servers: minimal, the load generator;
-    /// rustls, one blocking thread for each connection; curl and `s_time`, one process for each
-    /// connection
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "minimal")]
-    #[arg(value_parser = client, help_heading = SERVERS)]
-    pub(crate) client: Vec<Client>,
-
     /// Kinds of servers, separated by commas, each without and with Tollgate: embedded ones with
     /// OpenSSL (openssl), one worker on each core, or with rustls (rustls), one thread for each
     /// connection; or the installed apache, haproxy, lighttpd or nginx, without and with the
@@ -309,7 +273,7 @@ impl Bench {
     pub(crate) const fn objective(&self) -> Option<Objective> {
         match self.mode {
             Mode::Search(objective, _) => Some(objective),
-            Mode::Rounds | Mode::Profile(_) | Mode::Response(_) | Mode::Scale(_) => None,
+            Mode::Rounds | Mode::Profile(_) | Mode::Response(_) => None,
         }
     }
 
@@ -325,13 +289,8 @@ impl Bench {
         match self.mode {
             Mode::Search(..) => Some("searched for"),
             Mode::Response(_) => Some("at shares of the capacity"),
-            Mode::Rounds | Mode::Profile(_) | Mode::Scale(_) => None,
+            Mode::Rounds | Mode::Profile(_) => None,
         }
-    }
-
-    /// Returns whether the load generator is the only client.
-    pub(crate) fn is_minimal(&self) -> bool {
-        self.client == [Client::Minimal]
     }
 
     /// Returns the types of keys to measure in turn; a server at a URL has its own key.
@@ -383,14 +342,6 @@ impl Bench {
     }
 }
 
-/// An inclusive range of numbers of cores.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct CoreSpan {
-    pub(crate) first: u32,
-    /// The last number; `None` for all cores but the client's.
-    pub(crate) last: Option<u32>,
-}
-
 /// Parses the length of a run in seconds; shorter runs cannot be judged.
 pub(in crate::verbs) fn run_seconds(text: &str) -> Result<f64, String> {
     let least = Duration::from_millis(Plan::SUSTAIN_MS_MIN).as_secs_f64();
@@ -411,27 +362,13 @@ pub(in crate::verbs) fn measured_key(text: &str) -> Option<KeyKind> {
     }
 }
 
-fn core_span(text: &str) -> Result<CoreSpan, String> {
-    let ends = text.split_once("..").and_then(|(first, last)| {
-        let last = if last == "n" { None } else { Some(last.parse().ok()?) };
-        Some(CoreSpan { first: first.parse().ok()?, last })
-    });
-    ends.filter(|span| span.first > 0 && span.last.is_none_or(|last| span.first <= last))
-        .ok_or_else(|| "give numbers of cores as 1..8, or 1..n".to_owned())
-}
-
-fn client(text: &str) -> Result<Client, String> {
-    let found = Client::ALL.into_iter().find(|client| client.word() == text);
-    found.ok_or_else(|| "give some of minimal, rustls, curl, s_time".to_owned())
-}
-
 pub(crate) fn protocol(text: &str) -> Result<Protocol, String> {
     let known = || Protocol::ALL.map(Protocol::word).join(", ");
     let found = Protocol::ALL.into_iter().find(|protocol| protocol.word() == text);
     found.ok_or_else(|| format!("give some of {}", known()))
 }
 
-fn verify(text: &str) -> Result<Verify, String> {
+pub(in crate::verbs) fn verify(text: &str) -> Result<Verify, String> {
     match (text, text.parse()) {
         ("never", _) => Ok(Verify::Never),
         ("always", _) => Ok(Verify::Always),
@@ -454,8 +391,6 @@ mod tests {
         assert_eq!(bench("--key-type rsa-1024").key, [KeyKind::OF_2001]);
         assert_eq!(bench("--key-type ecdsa-p256").key, [KeyKind::EcdsaP256]);
         assert!(server_key("ecdsa-p384").is_err() && server_key("rsa-512").is_err());
-        let Mode::Scale(span) = bench("scale").mode else { panic!("scale was asked for") };
-        assert_eq!(span, CoreSpan { first: 1, last: None });
         let short = bench("-c 8 -z 10s -q 5 https://127.0.0.1/");
         assert_eq!(
             (short.load.connections, short.seconds, short.clients.rate),
@@ -464,9 +399,6 @@ mod tests {
         let number = bench("-n 500");
         assert_eq!((number.requests, number.seconds), (Some(500), 600.0));
         assert_eq!(bench("-n 500 -z 5s").seconds, 5.0);
-        assert_eq!(options.client, [Client::Minimal]);
-        assert_eq!(bench("--client rustls,curl").client, [Client::Rustls, Client::Curl]);
-        assert_eq!(bench("--client s_time").client, [Client::STime]);
         for (flags, expected) in [
             ("", Close::RstAfterConfirm),
             ("--close fin", Close::Fin),

@@ -1,11 +1,9 @@
 //! The options of `tollgate bench` for outputs and exit codes.
 
-use core::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::options::values::listens;
 use crate::verbs::bench::summary::Condition;
 
 #[derive(Args, Clone, Debug)]
@@ -20,18 +18,8 @@ pub(crate) struct Outputs {
     #[arg(long)]
     pub(crate) histogram: bool,
 
-    /// Write one JSON object with rates, times and failures of each server to FILE, replacing it;
-    /// - is standard output
-    #[arg(long, value_name = "FILE")]
-    pub(crate) summary: Option<PathBuf>,
-
     /// Write outcome.json, series.csv, counts.csv, latency.hlog and report.html to this folder,
     /// replacing files of these names
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-
-    /// Serve counters and times to Prometheus at http://IP:PORT/metrics during the run; a port
-    /// alone means 127.0.0.1
-    #[arg(long, value_name = "IP:PORT", value_parser = listens)]
-    pub(crate) metrics: Option<SocketAddr>,
 }

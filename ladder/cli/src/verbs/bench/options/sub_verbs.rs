@@ -3,68 +3,36 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use tollgate_server::KeyKind;
 
+use super::run_seconds;
 use super::session::percentage;
-use super::{run_seconds, server_key};
-use crate::options::values::Written;
+use crate::options::values::{OutputFile, Written};
 
+/// An experiment: servers with one change each, loaded in turn.
 #[derive(Args, Clone, Debug)]
-pub(crate) struct Eti10 {
-    #[command(flatten)]
-    pub(crate) turns: Turns,
+pub(crate) struct Experiment {
+    /// clients, eti10, proxy, scale, sensitivity, sessions, share, or a file that ends in .toml (see
+    /// docs/bench-experiment.md) [default: list the names]
+    #[arg(value_name = "NAME|FILE")]
+    pub(crate) experiment: Option<String>,
 
-    /// Provider module [default: the one built with this program]
-    #[arg(long, value_name = "FILE")]
-    pub(crate) module: Option<PathBuf>,
+    /// Print the file of the experiment, and run nothing
+    #[arg(long, requires = "experiment")]
+    pub(crate) show: bool,
 
-    /// Do not sample the servers with perf
-    #[arg(long)]
-    pub(crate) no_profile: bool,
-
-    /// Draw a flame graph of each step as SVG in this folder
-    #[arg(long, value_name = "DIR", conflicts_with = "no_profile")]
-    pub(crate) flame_graphs: Option<PathBuf>,
-}
-
-/// A measurement of servers with and without the provider.
-#[derive(Args, Clone, Debug)]
-pub(crate) struct WithProvider {
-    /// Type of the servers' key: rsa-2048, rsa-3072 or rsa-4096
-    #[arg(id = "key-type", long, value_name = "KIND", default_value = "rsa-2048")]
-    #[arg(value_parser = server_key)]
-    pub(crate) key: KeyKind,
-
-    #[command(flatten)]
-    pub(crate) turns: Turns,
-
-    /// Provider module [default: the one built with this program]
-    #[arg(long, value_name = "FILE")]
-    pub(crate) module: Option<PathBuf>,
-}
-
-#[derive(Args, Clone, Debug)]
-pub(crate) struct Sessions {
-    /// Type of the servers' key: rsa-2048, rsa-3072 or rsa-4096
-    #[arg(id = "key-type", long, value_name = "KIND", default_value = "rsa-2048")]
-    #[arg(value_parser = server_key)]
-    pub(crate) key: KeyKind,
-
-    #[command(flatten)]
-    pub(crate) turns: Turns,
-}
-
-/// The length of a measurement in which servers take turns.
-#[derive(Args, Clone, Debug)]
-pub(crate) struct Turns {
-    /// Rounds, in each of which every row of the table runs once
-    #[arg(long, value_name = "N", default_value = "6")]
+    /// Rounds, in each of which every case runs once [default: that of the file, or 6]
+    #[arg(long, value_name = "N")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pub(crate) rounds: u32,
+    pub(crate) rounds: Option<u32>,
 
     /// Seconds of the measured part of each run; before it, a warm-up runs for half this time
-    #[arg(short = 'z', long, value_name = "S", default_value = "2", value_parser = run_seconds)]
-    pub(crate) seconds: f64,
+    /// [default: that of the file, or 2]
+    #[arg(short = 'z', long, value_name = "S", value_parser = run_seconds)]
+    pub(crate) seconds: Option<f64>,
+
+    /// Provider module [default: the one built with this program]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) module: Option<PathBuf>,
 
     #[command(flatten)]
     pub(crate) written: Written,
@@ -93,7 +61,7 @@ pub(crate) struct ResponseCurve {
     /// Draw the curves as SVG in FILE, replacing it; with bursts and --same-rates, one burst over
     /// time
     #[arg(long, value_name = "FILE")]
-    pub(crate) svg: Option<PathBuf>,
+    pub(crate) svg: Option<OutputFile>,
 }
 
 /// The largest load of a response curve; at 1 the queue grows as long as the run lasts.

@@ -1,7 +1,7 @@
 //! `--out`: results as files. Rows are written at the end of each run, so that a later error does
 //! not lose them.
 
-mod outcome;
+pub(in crate::verbs) mod outcome;
 mod page;
 mod rows;
 
@@ -11,7 +11,6 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
 use tollgate_load::{Context, Latency, LatencyLog, Outcome, Point};
 use tollgate_record::{Record, Timestamp};
 
@@ -39,7 +38,7 @@ struct Open {
 struct Told {
     run: Run,
     began_at: Timestamp,
-    json: Value,
+    document: outcome::Run,
     points: Vec<Point>,
     /// Times of transactions and of handshakes.
     times: Option<[Latency; 2]>,
@@ -127,9 +126,9 @@ impl Out {
             return Err(wrong);
         }
         let is_complete = !interrupt::asked();
-        let json = outcome::of(about, &open.runs, judged, is_complete);
+        let document = outcome::of(about, &open.runs, judged, is_complete);
         let files = [
-            ("outcome.json", format!("{json:#}\n")),
+            ("outcome.json", serde_json::to_string_pretty(&document)? + "\n"),
             ("report.html", page::of(about, &open.runs, judged, is_complete)),
         ];
         for (name, text) in files {
@@ -154,7 +153,7 @@ impl Open {
         let times = outcome.transaction().zip(outcome.handshake());
         self.runs.push(Told {
             began_at: outcome.began_at,
-            json: outcome::run(&run, outcome),
+            document: outcome::run(&run, outcome),
             points: outcome.series.to_vec(),
             times: times.map(|(transaction, handshake)| [transaction.clone(), handshake.clone()]),
             run,

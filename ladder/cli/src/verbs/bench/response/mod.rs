@@ -144,7 +144,7 @@ pub(super) fn run(
         }
     }
     drop(progress);
-    if let Some(file) = &asked.svg
+    if let Some(file) = asked.svg.as_deref()
         && !(asked.same_rates && burst::draw(file, &curves)?)
     {
         table::draw(file, &curves)?;
@@ -158,8 +158,7 @@ pub(super) fn run(
     let ended = run.end(&text);
     end(options, &run, &watch, &scenarios.iter().map(Judged::scenario).collect::<Vec<_>>())?;
     let code = ended?;
-    let judged = judge(options, &scenarios)?;
-    Ok(match judged {
+    Ok(match judge(options, &scenarios) {
         _ if interrupt::asked() => code,
         None if have_moved => ExitCode::FAILURE,
         judged => judged.unwrap_or(code),

@@ -7,7 +7,7 @@ use std::os::fd::{AsRawFd as _, RawFd};
 use std::os::unix::net::UnixStream;
 
 use openssl::ssl::{SslConnector, SslFiletype, SslMethod, SslStream, SslVersion};
-use tollgate_server::Peer;
+use tollgate_signer::Peer;
 
 use crate::error::CliError;
 use crate::verbs::bench::options::signer::{Address, Tls};

@@ -1,0 +1,183 @@
+//! Reasons of failed handshakes and of ended connections, as in counters and the access log.
+
+use core::fmt;
+use std::io;
+
+use openssl::error::ErrorStack;
+use openssl::ssl::ErrorCode;
+
+macro_rules! words {
+    ($(#[$doc:meta])* $name:ident {
+        $($(#[$variant_doc:meta])* $variant:ident = $word:literal,)*
+    }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum $name { $($(#[$variant_doc])* $variant,)* }
+
+        impl $name {
+            /// All reasons, in the order of their words.
+            pub const ALL: &[Self] = &[$(Self::$variant,)*];
+
+            /// Returns the word in metrics and logs.
+            #[must_use]
+            pub const fn word(self) -> &'static str {
+                match self { $(Self::$variant => $word,)* }
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.word())
+            }
+        }
+    };
+}
+
+words! {
+    /// The reason of a failed handshake.
+    Failure {
+        /// The client sent a fatal alert; the log has its number.
+        Alert = "alert",
+        /// The client closed or reset the connection.
+        Closed = "closed",
+        /// The private-key operation, or something else on the server's side, failed.
+        Internal = "internal",
+        /// The first bytes are no TLS record, or a record is malformed.
+        Malformed = "malformed",
+        /// No suite, group or signature algorithm in common.
+        NothingShared = "nothing_shared",
+        /// The server stopped.
+        Stopped = "stopped",
+        /// The handshake took longer than the limit.
+        Timeout = "timeout",
+        /// No version in common.
+        Version = "version",
+        /// Another rule of TLS was broken.
+        Violation = "violation",
+    }
+}
+
+words! {
+    /// The end of a connection after its handshake.
+    End {
+        /// A file became shorter, or could not be read, while it was sent.
+        File = "file",
+        /// The client sent no request within the limit.
+        Idle = "idle",
+        /// The client closed with `close_notify`, or the server closed after its last response.
+        Orderly = "orderly",
+        /// The client closed without `close_notify`, or reset the connection.
+        Reset = "reset",
+        /// The server stopped before the connection ended.
+        Stopped = "stopped",
+        /// The client took longer than the limit to send a request or to accept a response.
+        Timeout = "timeout",
+        /// A rule of TLS was broken.
+        Violation = "violation",
+    }
+}
+
+// Reasons of libssl, `openssl/sslerr.h`.
+const BAD_RECORD_TYPE: i32 = 443;
+const ENCRYPTED_LENGTH_TOO_LONG: i32 = 150;
+const HTTPS_PROXY_REQUEST: i32 = 155;
+const HTTP_REQUEST: i32 = 156;
+const LENGTH_MISMATCH: i32 = 159;
+const NO_SHARED_CIPHER: i32 = 193;
+const NO_SHARED_GROUPS: i32 = 410;
+const NO_SHARED_SIGNATURE_ALGORITHMS: i32 = 376;
+const NO_SUITABLE_KEY_SHARE: i32 = 101;
+const NO_SUITABLE_SIGNATURE_ALGORITHM: i32 = 118;
+const PACKET_LENGTH_TOO_LONG: i32 = 198;
+const UNEXPECTED_EOF: i32 = 294;
+const UNKNOWN_PROTOCOL: i32 = 252;
+const UNSUPPORTED_PROTOCOL: i32 = 258;
+const VERSION_TOO_HIGH: i32 = 166;
+const VERSION_TOO_LOW: i32 = 396;
+const WRONG_VERSION_NUMBER: i32 = 267;
+/// `ERR_LIB_SSL` of `openssl/err.h`.
+const LIB_SSL: i32 = 20;
+/// Reasons from here on are common to all libraries, `ERR_R_FATAL` and so on: memory, internal.
+const COMMON_REASONS: i32 = 1 << 18;
+/// The reason of a received alert is this offset plus the alert's number: `SSL_AD_REASON_OFFSET`.
+const ALERT_REASONS: i32 = 1000;
+
+/// The failure of a connection, from an error of OpenSSL or the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Broken {
+    pub(crate) failure: Failure,
+    /// The number of the alert that the client sent, RFC 8446 §6.
+    pub(crate) alert: Option<u8>,
+}
+
+impl Broken {
+    pub(crate) const fn by(failure: Failure) -> Self {
+        Self { failure, alert: None }
+    }
+
+    /// Classifies an error of libssl other than "would block".
+    pub(crate) fn of(error: &openssl::ssl::Error) -> Self {
+        if let Some(stack) = error.ssl_error() {
+            return Self::of_stack(stack);
+        }
+        match error.io_error().map(io::Error::kind) {
+            None | Some(io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe) => {
+                Self::by(Failure::Closed)
+            }
+            Some(_) if error.code() == ErrorCode::SYSCALL => Self::by(Failure::Closed),
+            Some(_) => Self::by(Failure::Internal),
+        }
+    }
+
+    fn of_stack(stack: &ErrorStack) -> Self {
+        // Errors of libcrypto precede the error of libssl. The error of libssl decides. For a point
+        // that is not on its curve, libssl's error blames the client; for a failed signature, it
+        // blames the server.
+        let verdict = stack.errors().iter().find(|error| error.library_code() == LIB_SSL);
+        let Some(verdict) = verdict else {
+            return Self::by(Failure::Internal);
+        };
+        let reason = verdict.reason_code();
+        if let Ok(alert) = u8::try_from(reason - ALERT_REASONS) {
+            return Self { failure: Failure::Alert, alert: Some(alert) };
+        }
+        Self::by(match reason {
+            UNEXPECTED_EOF => Failure::Closed,
+            NO_SHARED_CIPHER
+            | NO_SHARED_GROUPS
+            | NO_SHARED_SIGNATURE_ALGORITHMS
+            | NO_SUITABLE_KEY_SHARE
+            | NO_SUITABLE_SIGNATURE_ALGORITHM => Failure::NothingShared,
+            UNSUPPORTED_PROTOCOL | VERSION_TOO_LOW | VERSION_TOO_HIGH => Failure::Version,
+            BAD_RECORD_TYPE
+            | ENCRYPTED_LENGTH_TOO_LONG
+            | HTTPS_PROXY_REQUEST
+            | HTTP_REQUEST
+            | LENGTH_MISMATCH
+            | PACKET_LENGTH_TOO_LONG
+            | UNKNOWN_PROTOCOL
+            | WRONG_VERSION_NUMBER => Failure::Malformed,
+            _ if reason >= COMMON_REASONS => Failure::Internal,
+            _ => Failure::Violation,
+        })
+    }
+
+    /// Converts to the reason of a connection that ended after its handshake.
+    pub(crate) const fn end(self) -> End {
+        match self.failure {
+            Failure::Alert | Failure::Closed => End::Reset,
+            _ => End::Violation,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_distinct_and_in_order() {
+        assert!(Failure::ALL.is_sorted_by(|a, b| a.word() < b.word()));
+        assert!(End::ALL.is_sorted_by(|a, b| a.word() < b.word()));
+    }
+}

@@ -1,0 +1,80 @@
+//! The measuring server. It uses OpenSSL with the Tollgate provider, one thread per core, and
+//! non-blocking sockets.
+//!
+//! The fourth rung of the benchmark ladder measures this server. The server therefore reports which
+//! engine signed, the parameters of each handshake, the result of each request, and the CPU time of
+//! each worker.
+//!
+//! * [`Server::start`] takes a [`Config`]; [`Running::stop`] drains, flushes the log and reports.
+//! * HTTP/1.1 with keep-alive and pipelining: `/bytes/N` (byte i is i modulo [`BODY_PERIOD`], N up
+//!   to [`BODY_BYTES_MAX`]) and files below a root; GET and HEAD.
+//! * TLS 1.2 and 1.3. RSA key exchange only with [`Config::allow_rsa_kx`], resumption only with
+//!   [`Config::resumption`]. No early data, renegotiation or compression.
+//! * [`in_memory`] has the same connections without sockets, to measure their cost.
+//! * [`log`] is the access log, one line per handshake and per request, and its reader.
+//! * Every wait and every queue is bounded; [`Limits`] sets the bounds that concern clients.
+//!
+//! Each worker is a thread with its own listener, event loop and OpenSSL library context. Workers
+//! share no locks of libcrypto's contexts, and servers with different engines in one process affect
+//! neither each other nor the default library context. If the engine refuses the key, the start
+//! fails; there is no silent fallback.
+//!
+//! ```
+//! use core::time::Duration;
+//! use tollgate_server::{Certificate, Config, Engine, KeyKind, Server};
+//!
+//! let config = Config {
+//!     engine: Engine::Tollgate,
+//!     certificate: Certificate::SelfSigned(KeyKind::Rsa { bits: 2048 }),
+//!     ..Config::default()
+//! };
+//! let running = Server::start(config)?;
+//! println!("curl --insecure https://{}/bytes/14336", running.addr());
+//! assert_eq!(running.counters().signer.provider, "tollgate");
+//! let report = running.stop(Duration::from_secs(5));
+//! assert_eq!(report.connections_cut, 0);
+//! # Ok::<(), tollgate_server::Error>(())
+//! ```
+//!
+//! This crate is internal: what it promises is the program `tollgate serve` and its files.
+#![deny(unsafe_code)]
+
+mod certificate;
+mod config;
+mod connection;
+mod counters;
+mod engine;
+mod error;
+mod evp;
+mod failure;
+mod ffi;
+mod http;
+pub mod in_memory;
+mod issued;
+mod kinds;
+mod library;
+mod listener;
+pub mod log;
+mod notice;
+mod server;
+mod sessions;
+mod setup;
+mod shared;
+mod suite;
+mod thread_clock;
+mod unknown_name;
+mod worker;
+mod workers;
+
+pub use certificate::Certificate;
+pub use config::{Config, Limits, Resumption};
+pub use counters::{Counters, Signer, SignerOperations};
+pub use error::{Error, Misuse, Rejected, Unavailable, WORKERS_MAX};
+pub use failure::{End, Failure};
+pub use http::{BODY_BYTES_MAX, BODY_PERIOD};
+pub use issued::Issued;
+pub use kinds::{Engine, KeyKind};
+pub use notice::{Notice, Notify};
+pub use server::{Report, Running, Server};
+pub use suite::{Group, Protocol, Suite};
+pub use unknown_name::UnknownName;
