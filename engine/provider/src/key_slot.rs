@@ -30,10 +30,7 @@ pub(crate) trait KeyType: Send + Sync + Sized + 'static {
 
     /// Answers what a program asks about the key of a slot, or about an empty slot.
     fn describe(key: Option<&Self>, answers: &mut Answers<'_>) -> Result<(), Reason>;
-}
 
-/// A type of keys that this provider also makes or holds for programs, and not only imports.
-pub(crate) trait HeldKey: KeyType {
     /// Returns the key's values. The secret values are included only if `with_private` is true.
     fn export(&self, with_private: bool) -> Values;
 

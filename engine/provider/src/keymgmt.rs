@@ -10,7 +10,7 @@ use crate::boundary::catch;
 use crate::decoder::load;
 use crate::generation::{gen_init, gen_set_params, gen_settable_params, generate};
 use crate::handle;
-use crate::key_slot::{HeldKey, KeySlot, KeyType};
+use crate::key_slot::{KeySlot, KeyType};
 use crate::p256_key::P256Key;
 use crate::params::{Answers, Params};
 use crate::provider::{Provider, attempt, entry};
@@ -135,7 +135,7 @@ unsafe extern "C" fn matches<K: KeyType>(
     c_int::from(catch(None, same) == Some(true))
 }
 
-unsafe extern "C" fn validate<K: HeldKey>(
+unsafe extern "C" fn validate<K: KeyType>(
     keydata: *const c_void,
     selection: c_int,
     checktype: c_int,
@@ -172,7 +172,7 @@ unsafe extern "C" fn import<K: KeyType>(
     })
 }
 
-unsafe extern "C" fn export<K: HeldKey>(
+unsafe extern "C" fn export<K: KeyType>(
     keydata: *mut c_void,
     selection: c_int,
     callback: Option<OSSL_CALLBACK>,

@@ -11,7 +11,7 @@ use tollgate_keyless::{Ski, Stub};
 use zeroize::Zeroizing;
 
 use crate::abi::*;
-use crate::key_slot::{HeldKey, KeyType, RemoteKey};
+use crate::key_slot::{KeyType, RemoteKey};
 use crate::params::{Answers, Params, Values};
 use crate::provider::Provider;
 use crate::reason::Reason;
@@ -133,9 +133,7 @@ impl KeyType for P256Key {
         answers.text(OSSL_PKEY_PARAM_DEFAULT_DIGEST, c"SHA256")?;
         answers.text(OSSL_PKEY_PARAM_GROUP_NAME, c"prime256v1")
     }
-}
 
-impl HeldKey for P256Key {
     fn export(&self, with_private: bool) -> Values {
         let mut values = Values::default();
         values.text(OSSL_PKEY_PARAM_GROUP_NAME, c"prime256v1");

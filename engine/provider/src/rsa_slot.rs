@@ -9,7 +9,7 @@ use zeroize::Zeroizing;
 use crate::abi::*;
 use crate::alt_stack::on_alt_stack;
 use crate::counters::Event;
-use crate::key_slot::{HeldKey, KeyType};
+use crate::key_slot::KeyType;
 use crate::params::{Answers, Params, Values};
 use crate::provider::Provider;
 use crate::reason::Reason;
@@ -88,9 +88,7 @@ impl KeyType for RsaKey {
             _ => Ok(()),
         }
     }
-}
 
-impl HeldKey for RsaKey {
     fn export(&self, with_private: bool) -> Values {
         let mut numbers = Values::default();
         numbers.number(OSSL_PKEY_PARAM_RSA_N, &self.public().modulus());

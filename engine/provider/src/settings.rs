@@ -78,11 +78,6 @@ impl Settings {
             let value: String = value.to_string_lossy().chars().take(200).collect();
             format!("{key} = {value} in the provider's section is not allowed: set {allowed}")
         };
-        if let Some(value) = ask(c"engine")
-            && value.as_c_str() != c"lanes"
-        {
-            return Err(refused("engine", &value, "lanes"));
-        }
         if let Some(value) = ask(c"linger_us_max") {
             settings.linger_us_max = number(&value, 0, LINGER_US_MAX)
                 .ok_or_else(|| refused("linger_us_max", &value, "a number from 0 to 10000"))?;
@@ -172,8 +167,8 @@ mod tests {
     #[test]
     fn no_lines_give_the_defaults() {
         assert_eq!(read(&[]), Ok(Settings::default()));
-        let (engine, async_) = ((c"engine", c"lanes"), (c"async", c"on"));
-        assert_eq!(read(&[engine, (c"linger_us_max", c"150"), async_]), Ok(Settings::default()));
+        let lines = [(c"linger_us_max", c"150"), (c"async", c"on")];
+        assert_eq!(read(&lines), Ok(Settings::default()));
     }
 
     #[test]
@@ -210,8 +205,6 @@ mod tests {
     #[test]
     fn other_values_are_refused_by_name() {
         for (key, value, allowed) in [
-            (c"engine", c"Lanes", "lanes"),
-            (c"engine", c"", "lanes"),
             (c"linger_us_max", c"10001", "0 to 10000"),
             (c"linger_us_max", c"4294967297", "0 to 10000"), // would be 1 if cut to 32 bits
             (c"linger_us_max", c"-1", "0 to 10000"),

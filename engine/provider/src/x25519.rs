@@ -4,15 +4,15 @@
 use core::ffi::c_int;
 use std::sync::Arc;
 
-use hmac::{Hmac, KeyInit as _, Mac as _};
-use sha2::Sha256;
 use tollgate_curves::{KEY_BYTES, PublicKey, SecretKey};
-use zeroize::{Zeroize as _, Zeroizing};
+use tollgate_rsa::Hash;
+use zeroize::Zeroizing;
 
 use crate::abi::*;
 use crate::counters::Event;
 use crate::generation::Request;
-use crate::key_slot::{HeldKey, KeySlot, KeyType};
+use crate::hashing;
+use crate::key_slot::{KeySlot, KeyType};
 use crate::params::{Answers, Param, Params, Values};
 use crate::provider::Provider;
 use crate::reason::Reason;
@@ -86,9 +86,7 @@ impl KeyType for X25519Key {
             None => Ok(()),
         }
     }
-}
 
-impl HeldKey for X25519Key {
     fn export(&self, with_private: bool) -> Values {
         let mut values = Values::default();
         values.octets(OSSL_PKEY_PARAM_PUB_KEY, &self.public.0);
@@ -207,18 +205,16 @@ fn dhkem_secret(ikm: &[u8], secret: &mut [u8; KEY_BYTES]) -> Result<(), Reason> 
         return Err(Reason::X25519Seed);
     }
     let hmac = |key: &[u8], pieces: [&[u8]; 4]| {
-        let mut hmac = Hmac::<Sha256>::new_from_slice(key).expect("HMAC takes any key");
-        pieces.into_iter().for_each(|piece| hmac.update(piece));
-        let mut bytes = hmac.finalize().into_bytes();
-        let output = Zeroizing::new(<[u8; KEY_BYTES]>::from(bytes));
-        bytes.zeroize();
+        let mut output = Zeroizing::new([0; 64]);
+        hashing::hmac(Hash::Sha256, key, &pieces, &mut output);
         output
     };
     const SUITE: &[u8] = b"HPKE-v1KEM\x00\x20";
     // dkp_prk = LabeledExtract("", "dkp_prk", ikm)
     let dkp_prk = hmac(&[], [SUITE, b"dkp_prk", ikm, b""]);
     // sk = LabeledExpand(dkp_prk, "sk", "", Nsk)
-    *secret = *hmac(&*dkp_prk, [b"\x00\x20", SUITE, b"sk", b"\x01"]);
+    let output = hmac(&dkp_prk[..KEY_BYTES], [b"\x00\x20", SUITE, b"sk", b"\x01"]);
+    secret.copy_from_slice(&output[..KEY_BYTES]);
     Ok(())
 }
 

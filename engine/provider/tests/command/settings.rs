@@ -23,7 +23,6 @@ fn load(folder: &Folder) -> (bool, String) {
 fn bad_values_prevent_loading_with_a_message() {
     let folder = Folder::new();
     for (line, allowed) in [
-        ("engine = gpu", "set lanes"),
         ("linger_us_max = 10001", "set a number from 0 to 10000"),
         ("linger_us_max = 100%", "set a number from 0 to 10000"),
         ("async = maybe", "set on or off"),
@@ -46,7 +45,7 @@ fn valid_values_load() {
     folder.write("message", b"a message");
     let key = pem_path("rsa-2048.pem");
     for lines in [
-        "engine = lanes\nlinger_us_max = 0\nasync = off",
+        "linger_us_max = 0\nasync = off",
         "linger_us_max = 10000\nasync = on",
         "x25519 = on",
         "x25519 = off",

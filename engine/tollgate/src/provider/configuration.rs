@@ -121,8 +121,7 @@ pub(crate) fn is_yes(value: Option<&str>) -> bool {
 pub(super) const MARK: &str = "# Written by `tollgate provider install`.";
 
 /// The provider's settings; their values are kept when the file is written again.
-pub(super) const SETTINGS: [&str; 9] = [
-    "engine",
+pub(super) const SETTINGS: [&str; 8] = [
     "linger_us_max",
     "async",
     "implicit_rejection",
