@@ -278,7 +278,6 @@ pub(super) fn draw(file: &Path, curves: &[Curve]) -> Result<bool, CliError> {
             PerSecond::new(backlog.bursts.per_s),
             time(backlog.bursts.on_ns)
         ),
-        last_ms: backlog.picture.0.last().map_or(0.0, |session| session.0),
         shown_ms: (backlog.bursts.on_ns + backlog.bursts.off_ns) / 1e6,
         servers: same.filter_map(of).collect(),
     };
