@@ -44,8 +44,8 @@ pub const BOUND_CYCLES_PER_OPERATION: Quantity = Quantity::known("bound_cycles_p
 /// in the time of one operation of that implementation.
 pub const TIMES_AS_FAST: Quantity = Quantity::known("times_as_fast");
 
-/// Value of [`BY`]: batches on a GPU, `operation/rsa-2048/private?batch=4224&by=gpu`. Condition: the
-/// name of the GPU.
+/// Value of [`BY`]: batches on a GPU, `operation/rsa-2048/private?batch=4224&by=gpu`. Condition:
+/// the name of the GPU.
 pub const GPU: &str = "gpu";
 /// Condition: the clock of a GPU in MHz while it worked.
 pub const GPU_CLOCK_MHZ: &str = "gpu_clock_mhz";
@@ -206,7 +206,8 @@ pub const SERVER_CPU_NS_PER_SESSION: Quantity = Quantity::known("server_cpu_ns_p
 /// Energy of the packages of the server's machine for one session, in joules; with all that runs on
 /// them, such as a client on the same machine.
 pub const PACKAGE_JOULES_PER_SESSION: Quantity = Quantity::known("package_joules_per_session");
-/// Operations with a server's key, divided by the runs of its engine: batches and single operations.
+/// Operations with a server's key, divided by the runs of its engine: batches and single
+/// operations.
 pub const OPERATIONS_PER_BATCH: Quantity = Quantity::known("private_operations_per_batch");
 /// CPU time of the load generator in nanoseconds, divided by its sessions.
 pub const CLIENT_CPU_NS_PER_SESSION: Quantity = Quantity::known("client_cpu_ns_per_session");

@@ -210,8 +210,8 @@ impl Bar {
     }
 }
 
-/// Draws the RSA signatures per second of one core, by key size (1024 to 4096 bits). The length of a
-/// bar is the ratio to the baseline; the signatures per second are written beside the bar.
+/// Draws the RSA signatures per second of one core, by key size (1024 to 4096 bits). The length of
+/// a bar is the ratio to the baseline; the signatures per second are written beside the bar.
 ///
 /// Signers without measurements are left out. The baseline is the first measured signer of this
 /// list: OpenSSL, AWS-LC, Tollgate. Key sizes without a figure of the baseline are left out.
@@ -263,8 +263,8 @@ pub struct Plane {
     pub axes: [String; 2],
     /// The series of points.
     pub series: Vec<Series>,
-    /// `true` if both axes are linear and begin at 0. Otherwise the y axis is logarithmic, and so is
-    /// a long x axis.
+    /// `true` if both axes are linear and begin at 0. Otherwise the y axis is logarithmic, and so
+    /// is a long x axis.
     pub is_from_zero: bool,
 }
 

@@ -60,7 +60,7 @@ pub fn table(records: &[Record]) -> String {
 
 /// Returns the operation and the costs of its forms.
 fn head(lookup: Lookup<'_>, subject: &Subject) -> String {
-    let one = lookup.cycles(Measured, &single(subject), CYCLES_PER_OPERATION);
+    let alone = lookup.cycles(Measured, &single(subject), CYCLES_PER_OPERATION);
     let costs = |subject: Option<Subject>| {
         let record = predicted(lookup, &subject?)?;
         record.conditions.get(COSTS).filter(|costs| !costs.is_empty())
@@ -70,7 +70,7 @@ fn head(lookup: Lookup<'_>, subject: &Subject) -> String {
     let built_in = costs(built_in(subject)).map_or("one by one", |costs| costs);
     wrapped(&format!(
         "{name}: one alone {} cycles; of that: {measured}; built in: {built_in}",
-        cell(one)
+        cell(alone)
     ))
 }
 
@@ -80,7 +80,7 @@ fn row(lookup: Lookup<'_>, subject: &Subject) -> Row {
     let cut = |record: Option<&Record>| cell(record.and_then(|record| record.conditions.get(CUT)));
     let here = predicted(lookup, subject);
     let other = built_in(subject).and_then(|subject| predicted(lookup, &subject));
-    let one = lookup.cycles(Measured, &single(subject), CYCLES_PER_OPERATION);
+    let alone = lookup.cycles(Measured, &single(subject), CYCLES_PER_OPERATION);
     let (of_here, of_other) = (cycles(here), cycles(other));
     let differs = other.is_some() && cut(here) != cut(other);
     let loses = match (of_here, of_other) {
@@ -92,7 +92,7 @@ fn row(lookup: Lookup<'_>, subject: &Subject) -> Row {
     let cells = vec![
         cut(here),
         cell(of_here),
-        share(of_here, one),
+        share(of_here, alone),
         if differs { cut(other) } else { String::new() },
         loses,
     ];

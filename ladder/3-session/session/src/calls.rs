@@ -109,8 +109,8 @@ pub(crate) fn contender<'w>(
     Ok(if is_rsa { one.repeated(BLINDING_USES / batch) } else { one })
 }
 
-/// Returns the number of calls of a primitive that the server's engine runs as one batch, if as many
-/// connections wait; 1 if they run alone.
+/// Returns the number of calls of a primitive that the server's engine runs as one batch, if as
+/// many connections wait; 1 if they run alone.
 pub(crate) fn batch_of(primitive: Primitive, key: KeyKind, worker: &Worker) -> Result<u32, Error> {
     let call = match primitive {
         Primitive::Private(operation) => private(operation, key, worker),

@@ -149,11 +149,11 @@ impl fmt::Display for Session {
 pub struct SessionPlan {
     /// The sessions, each once.
     pub sessions: Vec<Session>,
-    /// The number of connections in flight, each with a session. More connections than an engine has
-    /// lanes fill its batches.
+    /// The number of connections in flight, each with a session. More connections than an engine
+    /// has lanes fill its batches.
     pub connections: u32,
-    /// The engine may pause handshakes, to run operations of several connections as one batch, as in
-    /// the embedded server.
+    /// The engine may pause handshakes, to run operations of several connections as one batch, as
+    /// in the embedded server.
     pub pauses: bool,
     /// The time for all sessions together. Preparation takes some seconds more.
     pub total: Duration,

@@ -36,22 +36,22 @@ pub(crate) fn sizes(records: &[Record]) -> Vec<(Origin, Subject)> {
     found
 }
 
-/// Returns a figure of the server from whose session this fleet was predicted, measured if it is both
-/// measured and predicted.
+/// Returns a figure of the server from whose session this fleet was predicted, measured if it is
+/// both measured and predicted.
 pub(crate) fn of_server<'a>(
     lookup: Lookup<'a>,
     fleet: &Subject,
     quantity: Quantity,
     unit: Unit,
 ) -> Option<&'a Record> {
-    let is_it = |record: &&Record| {
+    let is_wanted = |record: &&Record| {
         record.quantity == quantity
             && record.unit == unit
             && matches!(record.subject.topic(), Topic::Server(_))
             && record.subject.topic().service() == fleet.topic().service()
             && record.subject.parameters().eq(fleet.parameters())
     };
-    lookup.0.iter().filter(is_it).min_by_key(|record| Origin::of(record))
+    lookup.0.iter().filter(is_wanted).min_by_key(|record| Origin::of(record))
 }
 
 /// Returns the records of the number of whole cores for a demand.

@@ -149,8 +149,8 @@ fn notes(lookup: Lookup<'_>) -> Vec<String> {
     let priced: Vec<&Record> = is_priced(word::PRICE_PER_SESSION_PER_S).collect();
     let has_cost = !priced.is_empty() || is_priced(word::COST_PER_MILLION).next().is_some();
     let mut notes = vec![format!(
-        "sess/s, Gbps of payload: of a core that does nothing else; 1 G and more: whole cores for a \
-         link of so many Gbps, full of payload; busy: the share of their time in use; {}",
+        "sess/s, Gbps of payload: of a core that does nothing else; 1 G and more: whole cores for \
+         a link of so many Gbps, full of payload; busy: the share of their time in use; {}",
         if has_cost {
             "a sess/s: price of the machine for each session per second that it serves so; 10^6, \
              kJ: cost of a million sessions, including head room, and energy of their busy time"
@@ -160,8 +160,8 @@ fn notes(lookup: Lookup<'_>) -> Vec<String> {
     )];
     if lookup.all(Measured, word::PACKAGE_JOULES_PER_SESSION).next().is_some() {
         notes.push(
-            "kJ of a row with cores: measured by RAPL, the processor's packages with all that ran on \
-             them; of a row with a price: the whole machine, by the power in the price file"
+            "kJ of a row with cores: measured by RAPL, the processor's packages with all that ran \
+             on them; of a row with a price: the whole machine, by the power in the price file"
                 .to_owned(),
         );
     }

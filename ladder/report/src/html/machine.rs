@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use tollgate_record::{Kind, Machine, Record};
 
 use super::missing;
-use super::sections::joined;
+use super::source::joined;
 use crate::heading;
 use crate::server::doubts;
 

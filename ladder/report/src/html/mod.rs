@@ -4,6 +4,7 @@
 mod machine;
 mod runs;
 mod sections;
+mod source;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use tollgate_record::{Estimate, Kind, Record, Unit};
@@ -84,7 +85,7 @@ fn about(records: &[Record]) -> String {
         "Measured on {}{vm}, {}: {} records, {measured} of them measured. Each figure is explained \
          by the rung below it; what is not explained is shown as a remainder.",
         first.machine.cpu,
-        sections::date(first),
+        source::date(first),
         records.len(),
     )
 }
@@ -162,7 +163,8 @@ pub struct TuningBar {
     pub is_kept: bool,
 }
 
-/// Returns the page of a tuned server: bars with a mark at each expectation, then the story as text.
+/// Returns the page of a tuned server: bars with a mark at each expectation, then the story as
+/// text.
 #[must_use]
 pub fn of_tuning(about: &str, steps: &[TuningBar], story: &str) -> String {
     let bar = |step: &TuningBar| {

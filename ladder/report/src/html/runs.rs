@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Area, Key, Protocol, Record, Unit};
 
-use super::{page, picture, sections, tables};
+use super::{page, picture, sections, source, tables};
 use crate::chart::{Bar, Bars, Group, LIBRARY, OURS, Plane, Series, planes};
 use crate::lookup::{Lookup, Origin::Measured};
 use crate::{names, pairs, profile, server, session};
@@ -149,7 +149,7 @@ fn figures(records: &[Record]) -> Markup {
         let rate = lookup.record(Measured, subject, word::SESSIONS_PER_S, Unit::PerSecond)?;
         let by = names::by(subject);
         let kind = subject.parameter(word::SESSIONS);
-        let label = sections::joined([names::who(by), kind.unwrap_or_default()]);
+        let label = source::joined([names::who(by), kind.unwrap_or_default()]);
         Some(Bar::of(rate, label, if by.contains("tollgate") { OURS } else { LIBRARY }))
     };
     let bars: Vec<Bar> = lookup.measured(Area::Server).into_iter().filter_map(bar).collect();

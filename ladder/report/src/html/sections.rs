@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use maud::{Markup, html};
 use tollgate_record::vocabulary as word;
-use tollgate_record::{Area, Kind, Record, Subject, Topic, Unit};
+use tollgate_record::{Area, Record, Subject, Topic, Unit};
 
+use super::source::{joined, source};
 use super::{missing, picture, tables};
 use crate::chart::{
     Bar, Bars, COLOURS, Colour, Group, OURS, PREDICTED, Plane, REMAINDER, Series, colour, planes,
@@ -165,8 +166,8 @@ pub(super) fn rates(records: &[Record]) -> Markup {
         title: "RSA signatures per second of one core",
         see: "Twice the key takes about seven times the work, so the bars of each key size are \
               multiples of the same library's rate. Blue is tollgate, grey are the libraries. A \
-              batch is eight signatures in one call, which needs eight that wait at the same time; a \
-              server with few clients gets the speed of one at a time.",
+              batch is eight signatures in one call, which needs eight that wait at the same \
+              time; a server with few clients gets the speed of one at a time.",
         means: SIZES.iter().filter_map(sentence).collect(),
         pictures: shown,
         tables: [crate::speed::operations(records), context::others(records)]
@@ -212,10 +213,10 @@ pub(super) fn sessions(records: &[Record]) -> Markup {
     Section {
         id: "session-cost",
         title: "What one session costs the server",
-        see: "A bar is one session, handshake and transfer, in core cycles; its pieces are the parts \
-              that were measured one by one and added up. The upright mark is the time of a real \
-              server, measured as a whole; the gap between the bar and the mark is the remainder. It \
-              is Figure 2 of the Itanium paper, today.",
+        see: "A bar is one session, handshake and transfer, in core cycles; its pieces are the \
+              parts that were measured one by one and added up. The upright mark is the time of a \
+              real server, measured as a whole; the gap between the bar and the mark is the \
+              remainder. It is Figure 2 of the Itanium paper, today.",
         means,
         pictures: vec![("cycles of a session by part".to_owned(), stacked(&drawn))],
         tables: vec![session::costs(records)],
@@ -407,9 +408,9 @@ pub(super) fn fleets(records: &[Record]) -> Markup {
     Section {
         id: "cores-per-link",
         title: "Cores for a link, and what they cost",
-        see: "Whole cores that keep a link full, if every session is new and none is resumed; what a \
-              million sessions cost; and how long a session takes from arrival to its end when more \
-              of them arrive: the curve rises where the cores have no time left.",
+        see: "Whole cores that keep a link full, if every session is new and none is resumed; \
+              what a million sessions cost; and how long a session takes from arrival to its end \
+              when more of them arrive: the curve rises where the cores have no time left.",
         means: fleet::sentences(records),
         pictures,
         tables: fleet::tables(records),
@@ -462,56 +463,4 @@ pub(super) fn kernels(records: &[Record]) -> Markup {
         verb: "kernel",
     }
     .markup()
-}
-
-/// Maximum number of subjects' paths in the line of sources.
-const NAMED_MAX: usize = 4;
-
-/// Returns the subjects, machines, dates and versions of the records, and the papers. Empty without
-/// records.
-fn source(records: &[&Record]) -> Markup {
-    let ours: Vec<&Record> =
-        records.iter().copied().filter(|r| !matches!(r.kind, Kind::Published { .. })).collect();
-    let papers: BTreeSet<String> = records.iter().filter_map(|r| cite::source(r)).collect();
-    let topics = distinct(ours.iter().map(|record| record.subject.topic().to_string()));
-    let more = topics.len().saturating_sub(NAMED_MAX);
-    let count = |origin| ours.iter().filter(|r| Origin::of(r) == origin).count();
-    let machines: BTreeSet<&str> = ours.iter().map(|r| r.machine.cpu.as_str()).collect();
-    let dates: BTreeSet<String> = ours.iter().map(|r| date(r)).collect();
-    let versions: BTreeSet<String> = ours
-        .iter()
-        .flat_map(|r| &r.versions)
-        .map(|(name, version)| format!("{name} {version}"))
-        .collect();
-    html! {
-        @if !records.is_empty() {
-            p.source {
-                @if !ours.is_empty() {
-                    "Source: " (count(Measured)) " measured and " (count(Predicted))
-                    " predicted records of " code { (joined(topics.iter().take(NAMED_MAX))) }
-                    @if more > 0 { " and " (more) " more" }
-                    "; " (joined(machines)) "; " (joined(dates))
-                    @if !versions.is_empty() { "; " (joined(versions)) }
-                    "."
-                }
-                @for paper in &papers { " Published " (paper) "." }
-            }
-        }
-    }
-}
-
-/// Returns the day of a record, UTC.
-pub(super) fn date(record: &Record) -> String {
-    record.taken_at.strftime("%Y-%m-%d").to_string()
-}
-
-/// Joins words with commas; empty words are left out.
-pub(super) fn joined<T: AsRef<str>>(words: impl IntoIterator<Item = T>) -> String {
-    let mut text = String::new();
-    for word in words {
-        let word = word.as_ref();
-        text.push_str(if text.is_empty() || word.is_empty() { "" } else { ", " });
-        text.push_str(word);
-    }
-    text
 }

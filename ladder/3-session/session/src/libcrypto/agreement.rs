@@ -1,5 +1,5 @@
-//! Key agreement: the ephemeral key pair, the encoded public key, the shared secret. With a KEM, one
-//! end encapsulates the secret to the public key of the other.
+//! Key agreement: the ephemeral key pair, the encoded public key, the shared secret. With a KEM,
+//! one end encapsulates the secret to the public key of the other.
 
 use core::ffi::{CStr, c_char, c_int, c_uchar};
 use core::ptr;
@@ -115,8 +115,8 @@ pub(crate) fn has_keys_of(algorithm: &CStr) -> bool {
     !ctx.is_null()
 }
 
-/// Encapsulates a secret to an encoded public key of a KEM, as a server does with `ssl_encapsulate`.
-/// Returns the ciphertext and the secret.
+/// Encapsulates a secret to an encoded public key of a KEM, as a server does with
+/// `ssl_encapsulate`. Returns the ciphertext and the secret.
 pub(crate) fn encapsulate(
     source: Source<'_>,
     algorithm: &CStr,

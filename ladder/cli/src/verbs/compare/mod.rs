@@ -121,10 +121,10 @@ fn rows<'a>(before: &'a Side, after: &'a Side) -> Vec<Row<'a>> {
 
 /// Returns the change, and true if it is one between machines; or the reason why there is none.
 fn compared(first: &[Record], second: &[Record]) -> Result<(Change, bool), String> {
-    let one = first.last().ok_or("only the second side has it")?;
-    let other = second.last().ok_or("only the first side has it")?;
-    let is_other = !same_machine(&one.machine, &other.machine);
-    let obstacle = first.iter().chain(second).find_map(|record| obstacle(one, record, is_other));
+    let before = first.last().ok_or("only the second side has it")?;
+    let after = second.last().ok_or("only the first side has it")?;
+    let is_other = !same_machine(&before.machine, &after.machine);
+    let obstacle = first.iter().chain(second).find_map(|record| obstacle(before, record, is_other));
     obstacle.map_or(Ok(()), Err)?;
     let change = change(first, second).ok_or("a figure or the end of its interval is 0 or less")?;
     Ok((change, is_other))
@@ -199,8 +199,8 @@ fn obstacle(before: &Record, after: &Record, is_other_machine: bool) -> Option<S
     let is_free =
         |name: &str| FREE.contains(&name) || is_other_machine && OF_MACHINES.contains(&name);
     names.into_iter().filter(|name| !is_free(name)).find_map(|name| {
-        let (one, other) = (value(before, name), value(after, name));
-        (one != other).then(|| format!("{name} is {one}, then {other}"))
+        let [first, second] = [before, after].map(|record| value(record, name));
+        (first != second).then(|| format!("{name} is {first}, then {second}"))
     })
 }
 
@@ -275,17 +275,17 @@ fn notes(before: &Side, after: &Side, rows: &[Row<'_>]) -> String {
             Basis::Exact => None,
             Basis::Pairs(runs) => Some(format!("intervals: of {runs} pairs of runs in turn")),
             Basis::Runs(runs) => Some(format!(
-                "intervals: of {runs} runs on a side, not taken in turn: a change counts beyond 5 %, \
-                 as the machine may have drifted"
+                "intervals: of {runs} runs on a side, not taken in turn: a change counts beyond 5 \
+                 %, as the machine may have drifted"
             )),
             Basis::Intervals(_) => None,
         });
     }
     if bases.iter().any(|basis| matches!(basis, Basis::Intervals(_))) {
         lines.push(
-            "intervals: of one run on each side: a change of a figure that is no ratio counts beyond \
-             5 %, as the machine may have drifted; six runs in turn (A B B A A B ...), in a folder \
-             for each side, show less"
+            "intervals: of one run on each side: a change of a figure that is no ratio counts \
+             beyond 5 %, as the machine may have drifted; six runs in turn (A B B A A B ...), in \
+             a folder for each side, show less"
                 .to_owned(),
         );
     }

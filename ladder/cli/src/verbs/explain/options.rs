@@ -50,8 +50,8 @@ pub(crate) struct Explain {
     pub(crate) handshake: Vec<Handshake>,
 
     /// Types of the server's key, separated by commas: rsa-1024 (insecure, as in old papers),
-    /// rsa-2048, rsa-3072, rsa-4096, ecdsa-p256, ecdsa-p384, ed25519 [default: rsa-2048; without any
-    /// list also rsa-3072]
+    /// rsa-2048, rsa-3072, rsa-4096, ecdsa-p256, ecdsa-p384, ed25519 [default: rsa-2048; without
+    /// any list also rsa-3072]
     #[arg(id = "key-type", long, value_name = "LIST", value_delimiter = ',', value_parser = key)]
     #[arg(conflicts_with = "target")]
     pub(crate) key: Vec<KeyKind>,
@@ -65,8 +65,8 @@ pub(crate) struct Explain {
     pub(crate) pid: Vec<u32>,
 
     /// Protocol versions and key exchanges, separated by commas: tls12-rsa, tls12-x25519,
-    /// tls12-p256, tls13 [default: tls12-x25519,tls13; without any list also tls12-rsa, for RSA-2048;
-    /// for a URL, the best that the server supports]
+    /// tls12-p256, tls13 [default: tls12-x25519,tls13; without any list also tls12-rsa, for
+    /// RSA-2048; for a URL, the best that the server supports]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = protocol)]
     pub(crate) protocol: Vec<Protocol>,
 
@@ -160,8 +160,8 @@ impl Explain {
         let named = |name: &String| match Suite::from_name(name) {
             Some(suite) if is_spoken(&suite) => Ok(suite),
             Some(_) => Err(error!(
-                "--suites: OpenSSL does not speak {name}: leave it out, or measure it with `tollgate \
-                 bench --server gnutls --handshake-only --suites {name}`"
+                "--suites: OpenSSL does not speak {name}: leave it out, or measure it with \
+                 `tollgate bench --server gnutls --handshake-only --suites {name}`"
             )),
             None => Err(error!(
                 "--suites: no suite is called {name}: give IANA names, such as {}, or all",
@@ -187,8 +187,8 @@ impl Explain {
     }
 }
 
-/// The engines to measure with a key. Tollgate leaves other curves to OpenSSL, and P-256 on processors
-/// on which it has no kernels.
+/// The engines to measure with a key. Tollgate leaves other curves to OpenSSL, and P-256 on
+/// processors on which it has no kernels.
 pub(super) fn engines(key: KeyKind) -> &'static [Engine] {
     let is_ours = match key {
         KeyKind::EcdsaP256 => P256::best().is_ok_and(P256::beats_openssl),

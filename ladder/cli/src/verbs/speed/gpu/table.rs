@@ -24,12 +24,13 @@ const COLUMNS: [Column; 11] = [
     Column::figures("op/J", 5),
 ];
 
-const NOTE: &str = "execute: of the kernels; p50, p99: of a whole batch; per s: full batches one after \
-                    the other; two: two at a time; OpenSSL, lanes: signatures per second with the same \
-                    key on one core of this processor, measured just before, lanes in batches of \
-                    eight; CPU us/op: CPU time of the thread that runs the batches; op/J: operations \
-                    for a joule of the GPU. [FSL05] puts a public-key unit of 2005 at 500 to 1000 \
-                    times the speed of the same function in software of its time";
+const NOTE: &str = "execute: of the kernels; p50, p99: of a whole batch; per s: full batches one \
+                    after the other; two: two at a time; OpenSSL, lanes: signatures per second \
+                    with the same key on one core of this processor, measured just before, lanes \
+                    in batches of eight; CPU us/op: CPU time of the thread that runs the batches; \
+                    op/J: operations for a joule of the GPU. [FSL05] puts a public-key unit of \
+                    2005 at 500 to 1000 times the speed of the same function in software of its \
+                    time";
 
 /// Returns the table of a run.
 pub(super) fn text(unit: &Unit, all: &[Measured]) -> String {
