@@ -17,7 +17,7 @@ use crate::settings::{Freshness, VerifySignature};
 /// The results of a handshake; complete when it is established.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
-    /// The group; `None` with RSA key exchange, or for an unnamed prime of the server.
+    /// The group; `None` with RSA key exchange.
     pub group: Option<Group>,
     /// The scheme of the server's signature; `None` with RSA key exchange.
     pub signature: Option<SignatureScheme>,

@@ -61,9 +61,8 @@ pub struct Settings {
     /// The offered suite, which determines the version.
     pub suite: Suite,
     /// The offered groups in order of preference. TLS 1.3 sends a key share for the first group,
-    /// and for another group after a `HelloRetryRequest`. If the list is empty, TLS 1.2 with DHE
-    /// accepts any prime of 1024 to 4096 bits from the server. In TLS 1.2 with ECDSA, the groups
-    /// also restrict the curve of the certificate's key (RFC 8422 §5.1.1).
+    /// and for another group after a `HelloRetryRequest`. In TLS 1.2 with ECDSA, the
+    /// groups also restrict the curve of the certificate's key (RFC 8422 §5.1.1).
     pub groups: Vec<Group>,
     /// The offered signature schemes in order of preference. In TLS 1.3 they select the kind of the
     /// certificate's key.
@@ -101,7 +100,7 @@ pub struct Settings {
 impl Settings {
     /// Returns the default settings for a suite:
     ///
-    /// * Groups: X25519 (and P-256 for ECDSA certificates), or ffdhe2048 for DHE.
+    /// * Groups: X25519 (and P-256 for ECDSA certificates).
     /// * Signature schemes: the schemes of elliptic curves if the suite requires them, otherwise
     ///   the schemes of RSA.
     /// * Application protocol: `http/1.1`.
@@ -112,7 +111,6 @@ impl Settings {
         Self {
             suite,
             groups: match suite.exchange() {
-                KeyExchange::DheRsa => vec![Group::Ffdhe2048],
                 KeyExchange::EcdheEcdsa => vec![Group::X25519, Group::P256],
                 _ => vec![Group::X25519],
             },
