@@ -95,7 +95,6 @@ errors! {
         SessionUnfit = "the session to resume is empty, or of another suite";
         ServerName = "not a DNS name in ASCII of at most 253 bytes, without a dot at its end; leave \
             it out for an address";
-        UpdateUnknown = "key updates need TLS 1.3";
     }
 }
 

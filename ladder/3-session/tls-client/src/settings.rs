@@ -77,11 +77,6 @@ pub struct Settings {
     /// Keeps sessions for [`Connection::save`](crate::Connection::save); otherwise tickets are
     /// counted and dropped.
     pub save_sessions: bool,
-    /// Resumes in TLS 1.3 with the pre-shared key alone (`psk_ke`), without a new key agreement and
-    /// so without forward secrecy.
-    pub psk_alone: bool,
-    /// Offers encrypt-then-MAC in TLS 1.2 with a block cipher (RFC 7366).
-    pub encrypt_then_mac: bool,
     /// The handshakes that verify the signature.
     pub verify_signature: VerifySignature,
     /// Key pairs of the key agreement.
@@ -105,7 +100,6 @@ impl Settings {
     ///   the schemes of RSA.
     /// * Application protocol: `http/1.1`.
     /// * Tickets are requested and not kept. A resumption makes a new key agreement.
-    /// * Encrypt-then-MAC is offered.
     /// * Signatures are verified, secrets are fresh, and any certificate is accepted.
     pub fn new(suite: Suite) -> Self {
         Self {
@@ -122,17 +116,11 @@ impl Settings {
             alpn: vec![b"http/1.1".to_vec()],
             tickets: true,
             save_sessions: false,
-            psk_alone: false,
-            encrypt_then_mac: true,
             verify_signature: VerifySignature::Always,
             key_share: Freshness::Fresh,
             premaster: Freshness::Fresh,
             identity: None,
             pin: None,
         }
-    }
-
-    pub(crate) const fn offers_encrypt_then_mac(&self) -> bool {
-        self.encrypt_then_mac && self.suite.cipher().is_cbc()
     }
 }

@@ -167,7 +167,7 @@ fn of_servers(options: &Options) -> Option<&'static str> {
     let starts = options.target.is_none();
     let resumes = starts && options.resume(true).is_some();
     let is_embedded = server == ServerKind::Openssl;
-    let by_key_alone = matches!(options.resume_by, Some(Mechanism::PskKe | Mechanism::EarlyData));
+    let is_early = options.resume_by == Some(Mechanism::EarlyData);
     let by = options.resume_by.unwrap_or(Mechanism::Psk);
     let cannot_resume = stock.is_some_and(|product| !product.can_resume(by));
     let keeps_open = matches!(server, ServerKind::Nginx | ServerKind::Openssl);
@@ -235,9 +235,9 @@ fn of_servers(options: &Options) -> Option<&'static str> {
         () if resumes && is_rustls => {
             "--resume: the servers on rustls resume nothing: give another --server"
         }
-        () if resumes && is_embedded && by_key_alone => {
-            "--resume-by: the servers on openssl have no psk-ke and early-data: give another one, \
-             or --server nginx"
+        () if resumes && is_embedded && is_early => {
+            "--resume-by: the servers on openssl have no early-data: give another one, or \
+             --server nginx"
         }
         () if resumes && cannot_resume => {
             "--resume: this server or its log cannot: give --server nginx, which can do all"
