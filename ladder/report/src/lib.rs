@@ -29,7 +29,6 @@
 pub mod chart;
 mod cite;
 pub mod context;
-pub mod engine;
 pub mod experiment;
 mod figure;
 mod flagship;
@@ -52,7 +51,6 @@ mod signing;
 pub mod speed;
 mod table;
 pub mod text;
-pub mod timeline;
 pub mod what_if;
 
 pub use text::WIDTH;

@@ -99,7 +99,6 @@ fn wrong_options_are_refused_with_their_names_and_the_help_of_their_verb() {
         ("speed --seconds inf", "seconds"),
         ("papers leon3", "leon2"),
         ("papers --profile", "<FILE>"),
-        ("speed queue --batch 4", "--batch"),
         ("speed --multi 0", "1..=1024"),
         ("speed --bits 512 --key x.pem", "--key"),
         ("speed --unit card", "gpu"),
