@@ -43,7 +43,7 @@ pub(crate) struct Options {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
-    /// Load a server for 'tollgate bench URL --agents', which starts this by ssh, or meets it on NATS
+    /// Load a server for 'tollgate bench URL --agents', which meets it on NATS
     Agent(Agent),
     /// Load a TLS server, or two embedded servers in turn, and check the counts against server logs
     Bench(Box<BenchCommand>),
