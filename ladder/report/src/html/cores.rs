@@ -116,11 +116,8 @@ fn costs(lookup: Lookup<'_>) -> BTreeMap<String, Vec<Group>> {
     for record in records {
         let subject = record.subject.without(&[word::CURRENCY, word::PRICED_MACHINE]);
         let currency = record.subject.parameter(word::CURRENCY).unwrap_or("?").to_owned();
-        let price = record.conditions.get(word::PRICE_PER_CORE_HOUR);
-        let heading = match record.subject.parameter(word::PRICED_MACHINE) {
-            Some(machine) => machine.to_owned(),
-            None => price.map_or_else(String::new, |p| format!("{p} {currency} per core hour")),
-        };
+        let machine = record.subject.parameter(word::PRICED_MACHINE);
+        let heading = machine.unwrap_or_default().to_owned();
         let bar = Bar { note: name_without_engine(&subject), ..of_engine(record) };
         let groups = found.entry(currency).or_default();
         match groups.iter_mut().find(|group| group.heading == heading) {

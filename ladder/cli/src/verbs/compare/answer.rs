@@ -44,9 +44,7 @@ impl Better {
                 word::OPERATIONS_PER_JOULE
                 | word::TIMES_AS_FAST
                 | word::SESSIONS_PER_S_RATIO
-                | word::OPERATIONS_PER_S_RATIO
-                | word::CAPACITY_GAIN
-                | word::RESPONSE_GAIN,
+                | word::OPERATIONS_PER_S_RATIO,
             ) => Self::Higher,
             (_, word::RESPONSE_SERVICES_P99) => Self::Lower,
             _ => Self::Unknown,
