@@ -46,15 +46,6 @@ impl Freshness {
     }
 }
 
-/// The expected certificate.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Pin {
-    /// This leaf certificate, in DER.
-    Leaf(Vec<u8>),
-    /// Any leaf with this `SubjectPublicKeyInfo`, in DER.
-    Spki(Vec<u8>),
-}
-
 /// The offers and checks of a client.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -87,9 +78,6 @@ pub struct Settings {
     /// The client certificate. If it is `None`, or if none of its signature schemes fits, the
     /// client answers a request with an empty certificate.
     pub identity: Option<Arc<Identity>>,
-    /// The expected certificate. If it is `None`, any certificate whose key fits the suite is
-    /// accepted.
-    pub pin: Option<Pin>,
 }
 
 impl Settings {
@@ -120,7 +108,6 @@ impl Settings {
             key_share: Freshness::Fresh,
             premaster: Freshness::Fresh,
             identity: None,
-            pin: None,
         }
     }
 }

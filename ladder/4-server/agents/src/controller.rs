@@ -120,7 +120,7 @@ impl Controller {
         let agents = agents.collect();
         let (control, runs) = (watch::Sender::default(), Vec::new());
         connection.runtime.spawn(live(connection.client.clone(), all.clone()));
-        let mut fleet = Fleet { agents, connection, all, run: 0, runs, control };
+        let fleet = Fleet { agents, connection, all, run: 0, runs, control };
         let here = site.address.ip().is_loopback().then(place);
         for agent in &fleet.agents {
             let checked = check(&agent.enrolled, version, here.as_deref());
@@ -231,7 +231,7 @@ fn check(enrolled: &Enrolled, version: &str, here: Option<&str>) -> Result<(), S
 
 impl Fleet {
     /// Claims the agents, and waits until each may load the target.
-    fn name_target(&mut self, target: &Request, stop: &dyn Fn() -> bool) -> Result<(), Error> {
+    fn name_target(&self, target: &Request, stop: &dyn Fn() -> bool) -> Result<(), Error> {
         let agents = self.agents.clone();
         let target = target.clone();
         let all = self.connection.runtime.spawn(async move {
