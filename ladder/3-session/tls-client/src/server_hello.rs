@@ -121,7 +121,7 @@ impl<'a> Hello12<'a> {
                         return Err(illegal("renegotiation_info"));
                     }
                 }
-                Extension::EC_POINT_FORMATS if settings.suite.has_curve() => {
+                Extension::EC_POINT_FORMATS if settings.suite.has_group() => {
                     let formats = content.vector(1, "ec_point_formats")?;
                     if !formats.rest().contains(&0) {
                         return Err(illegal("ec_point_formats"));

@@ -220,11 +220,6 @@ impl Suite {
         matches!(self.exchange, KeyExchange::Tls13)
     }
 
-    /// Returns whether the suite is a TLS 1.2 suite with ECDHE.
-    pub(crate) const fn has_curve(self) -> bool {
-        matches!(self.exchange, KeyExchange::EcdheRsa | KeyExchange::EcdheEcdsa)
-    }
-
     /// Returns whether the suite has a key agreement in a group.
     pub const fn has_group(self) -> bool {
         !matches!(self.exchange, KeyExchange::Rsa)

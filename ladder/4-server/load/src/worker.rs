@@ -234,7 +234,7 @@ impl Worker {
             match next {
                 Next::Begins { place, task, queued } => {
                     let now = Instant::now(); // starting the earlier transactions took time
-                    if !self.quota.take() {
+                    if !self.quota.try_take() {
                         self.generator.ended(place, now);
                         break;
                     }
