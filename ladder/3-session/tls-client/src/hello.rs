@@ -114,6 +114,9 @@ impl Hello<'_> {
         if settings.suite.has_group() {
             extension(out, Extension::EC_POINT_FORMATS, |out| out.extend([1, 0])); // uncompressed
         }
+        if settings.offers_encrypt_then_mac() {
+            extension(out, Extension::ENCRYPT_THEN_MAC, |_| ());
+        }
         extension(out, Extension::EXTENDED_MASTER_SECRET, |_| ());
         match self.offered {
             Offered::Ticket(ticket) => extension(out, Extension::SESSION_TICKET, |out| {

@@ -68,6 +68,8 @@ pub struct Settings {
     /// Keeps sessions for [`Connection::save`](crate::Connection::save); otherwise tickets are
     /// counted and dropped.
     pub save_sessions: bool,
+    /// Offers encrypt-then-MAC in TLS 1.2 with a block cipher (RFC 7366).
+    pub encrypt_then_mac: bool,
     /// The handshakes that verify the signature.
     pub verify_signature: VerifySignature,
     /// Key pairs of the key agreement.
@@ -88,6 +90,7 @@ impl Settings {
     ///   the schemes of RSA.
     /// * Application protocol: `http/1.1`.
     /// * Tickets are requested and not kept. A resumption makes a new key agreement.
+    /// * Encrypt-then-MAC is offered.
     /// * Signatures are verified, secrets are fresh, and any certificate is accepted.
     pub fn new(suite: Suite) -> Self {
         Self {
@@ -104,10 +107,15 @@ impl Settings {
             alpn: vec![b"http/1.1".to_vec()],
             tickets: true,
             save_sessions: false,
+            encrypt_then_mac: true,
             verify_signature: VerifySignature::Always,
             key_share: Freshness::Fresh,
             premaster: Freshness::Fresh,
             identity: None,
         }
+    }
+
+    pub(crate) const fn offers_encrypt_then_mac(&self) -> bool {
+        self.encrypt_then_mac && self.suite.cipher().is_cbc()
     }
 }

@@ -112,7 +112,7 @@ impl Cipher {
         }
     }
 
-    /// Returns whether the cipher is a block cipher in CBC mode, whose records have a MAC of their own.
+    /// Returns whether the cipher is a block cipher in CBC mode, for encrypt-then-MAC (RFC 7366).
     pub const fn is_cbc(self) -> bool {
         self.block_bytes().is_some()
     }

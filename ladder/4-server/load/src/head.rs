@@ -54,7 +54,8 @@ impl<'a> Head<'a> {
     fn read_behind(bytes: &'a [u8], before: usize) -> Result<Option<Self>, &'static str> {
         let mut fields = [httparse::EMPTY_HEADER; 64];
         let mut response = httparse::Response::new(&mut fields);
-        let length_of_head = match response.parse(&bytes[before..bytes.len().min(Self::BYTES_MAX)]) {
+        let length_of_head = match response.parse(&bytes[before..bytes.len().min(Self::BYTES_MAX)])
+        {
             Ok(httparse::Status::Complete(bytes)) => bytes,
             Ok(httparse::Status::Partial) if bytes.len() < Self::BYTES_MAX => return Ok(None),
             Ok(httparse::Status::Partial) => return Err("a head of more than 16 KiB"),
