@@ -12,8 +12,8 @@
 //! * Every callee is a kernel, a closure, a function that copies memory, or a panic. A closure that
 //!   was not inlined is followed at its call.
 //! * The multiplications agree with the model: see [`counts`].
-//! * Neither the program nor the provider contains valgrind's client requests, with which tests mark
-//!   secrets: see [`requests`].
+//! * Neither the programs nor the provider contain valgrind's client requests, with which tests
+//!   mark secrets: see [`requests`].
 //!
 //! The audit does not show:
 //!
@@ -146,8 +146,9 @@ fn undeclared_use(row: &Row, name: &str, saw: &Seen, read: impl Fn(Gpr) -> bool)
 /// Returns a finding for each closure of a kernel that no kernel calls.
 fn unreached(program: &Program, seen: &BTreeMap<u64, Seen>) -> Vec<String> {
     let reached = |address: &u64| seen.values().any(|saw| saw.parts.contains(address));
-    let own = program.parts.iter().filter(|(_, part)| kernels::below(&part.name).is_some());
-    let lost = own.filter(|(address, part)| !reached(address) && !kernels::is_portable(&part.name));
+    let parts = program.parts.iter().filter(|(_, part)| kernels::below(&part.name).is_some());
+    let lost =
+        parts.filter(|(address, part)| !reached(address) && !kernels::is_portable(&part.name));
     lost.map(|(_, part)| format!("{}: no kernel with a row calls it", part.name)).collect()
 }
 
@@ -162,8 +163,8 @@ fn figure(function: &Function, saw: &Seen, why: &str) -> String {
     )
 }
 
-/// The instructions before each client request of valgrind: `rol rdi` by 3, 13, 61 and 51, and `xchg
-/// rbx, rbx`. No release may contain one.
+/// The instructions before each client request of valgrind: `rol rdi` by 3, 13, 61 and 51, and
+/// `xchg rbx, rbx`. No release may contain one.
 const REQUEST: &[u8] =
     b"\x48\xc1\xc7\x03\x48\xc1\xc7\x0d\x48\xc1\xc7\x3d\x48\xc1\xc7\x33\x48\x87\xdb";
 
@@ -181,8 +182,8 @@ fn requests(target: &Path) -> Result<Vec<String>> {
     Ok(findings)
 }
 
-/// Audits a binary; without an argument, the release build of `./x provider`. Prints a line for each
-/// kernel, then the findings. Returns whether there are none.
+/// Audits a binary; without an argument, the release build of `./x provider`. Prints a line for
+/// each kernel, then the findings. Returns whether there are none.
 pub(crate) fn run(binary: Option<&str>) -> Result<bool> {
     let program = Program::read(binary, &kernels::PREFIXES)?;
     let mut findings = kernels::unmatched(TABLE, &program.functions);

@@ -4,7 +4,6 @@ pub(crate) use crate::finding::Finding;
 use crate::workspace::Workspace;
 use crate::{Result, header, readme};
 
-mod circles;
 mod files;
 mod layers;
 mod links;
@@ -15,8 +14,7 @@ mod unsafety;
 pub(crate) type Check = fn(&Workspace) -> Vec<Finding>;
 
 /// All checks of `tidy`.
-pub(crate) const CHECKS: [Check; 8] = [
-    circles::check,
+pub(crate) const CHECKS: [Check; 7] = [
     files::check,
     header::check,
     layers::check,

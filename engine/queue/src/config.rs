@@ -17,7 +17,7 @@ pub struct Config {
     /// not wait if recent batches had one request each, or if the time between arrivals is longer
     /// than this maximum.
     pub linger_us_max: u32,
-    /// Number of worker threads. Workers run callbacks and futures, and lead batches while more
+    /// Number of worker threads. Workers run futures, and lead batches while more
     /// than one request waits. If more threads wait than there are units, one worker per unit
     /// raises throughput by a fifth at RSA-2048 (docs/tried-kernels.md), and a single caller pays
     /// nothing for the workers. The workers start on first use. The default is 0, because a library
@@ -59,7 +59,7 @@ impl Config {
         } else if self.slots_per_caller_max == 0 {
             "slots_per_caller_max is 0: give at least 1"
         } else if self.workers > WORKERS_MAX {
-            "workers is above 1024: give one for each unit and concurrent callback"
+            "workers is above 1024: give one for each unit"
         } else if self.linger_us_max > LINGER_US_MAX {
             "linger_us_max is above 10000: give less, no operation takes as long"
         } else {

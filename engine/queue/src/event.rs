@@ -6,8 +6,6 @@ use core::fmt;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Event {
-    /// A callback panicked. Other requests are not affected.
-    CallbackPanicked,
     /// The last unit was quarantined; requests are refused from now on.
     NoUnitLeft,
     /// A unit was quarantined.
@@ -50,10 +48,6 @@ impl Cause {
 impl fmt::Display for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::CallbackPanicked => f.write_str(
-                "a callback panicked; its request is done and no other was affected: \
-                 repair the callback",
-            ),
             Self::NoUnitLeft => f.write_str(
                 "no unit of the queue is left and requests are refused: \
                  test this machine's memory and processor, then call readmit()",

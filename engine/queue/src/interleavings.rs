@@ -3,7 +3,6 @@
 #![allow(dead_code, unreachable_pub, clippy::redundant_pub_crate, reason = "the same files again")]
 
 use core::pin::pin;
-use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use core::task::{Context, Poll, Waker};
 use core::time::Duration;
 use std::task::Wake;
@@ -295,26 +294,6 @@ fn with_worker(units: impl IntoIterator<Item = Doubler>) -> (Queue<Doubling>, Jo
     let shared = sync::Arc::clone(queue.shared());
     shared.lock().workers = 1;
     (queue, spawn(move || worker::work(&shared)))
-}
-
-#[test]
-fn a_worker_calls_back() {
-    explore(|| {
-        let (queue, worker) = with_worker([Doubler::new(2)]);
-        let caller = queue.caller().unwrap();
-        let sum = std::sync::Arc::new(AtomicU64::new(0));
-        for x in [1, 2] {
-            let sum = std::sync::Arc::clone(&sum);
-            let add = move |end: Result<&Doubling, Error<_>>| {
-                sum.fetch_add(end.unwrap().doubled, Relaxed);
-            };
-            caller.submit_with(Doubling::of(x), add).unwrap();
-        }
-        assert_eq!(caller.run(Doubling::of(3)).unwrap().doubled, 6);
-        drop((caller, queue));
-        worker.join().unwrap();
-        assert_eq!(sum.load(Relaxed), 6);
-    });
 }
 
 #[test]

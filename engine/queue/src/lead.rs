@@ -99,11 +99,7 @@ impl<J: Job> Shared<J> {
         state.stats.fill[unit_slot.batch.slots.len()] += 1;
         record_time(&mut state.stats.service_ns, service);
         state.end(&mut unit_slot, health.cause(), end);
-        let has_callbacks = !state.finished.is_empty();
         drop(state);
-        if has_callbacks {
-            self.work.notify_one();
-        }
         self.notify_owners(&mut unit_slot.notifications);
         if let UnitHealth::Faulty(cause) = health {
             self.emit(&Event::Quarantined { unit: unit_slot.name(), cause });

@@ -13,7 +13,6 @@ use crate::config::Config;
 use crate::error::Error;
 use crate::event::Event;
 use crate::job::{Class, Job};
-use crate::schedule::{Callback, Owner};
 use crate::stats::Stats;
 use crate::unit::Unit;
 
@@ -44,7 +43,7 @@ struct Identity<J: Job> {
 pub struct ShutdownReport {
     /// Number of waiting requests that failed with [`Error::ShutDown`] at the deadline.
     pub cancelled: usize,
-    /// `true` if units or callbacks were still running at the deadline; they finish on their own.
+    /// `true` if units were still running at the deadline; they finish on their own.
     pub still_running: bool,
 }
 
@@ -245,36 +244,6 @@ impl<J: Job> Caller<J> {
         fill: impl FnOnce(&mut J) -> Result<(), J::Refusal>,
     ) -> Result<Answer<J>, Error<J::Refusal>> {
         self.submit_without_waking(fill)?.wait_same_process()
-    }
-
-    /// Submits a job; a worker passes its result to `callback`. A queue without workers runs the
-    /// request and the callback before this returns.
-    ///
-    /// A panic of the callback is counted and reported as an event.
-    ///
-    /// # Errors
-    ///
-    /// As [`submit`](Self::submit). After an error, `callback` is not called.
-    pub fn submit_with(
-        &self,
-        fill: impl FnOnce(&mut J) -> Result<(), J::Refusal>,
-        callback: impl FnOnce(Result<&J, Error<J::Refusal>>) + Send + 'static,
-    ) -> Result<(), Error<J::Refusal>> {
-        let shared = self.identity.queue.shared();
-        if !worker::start(shared)? {
-            let answer = self.submit_without_waking(fill)?.wait();
-            shared.call(|| callback(answer.as_deref().map_err(Clone::clone)));
-            return Ok(());
-        }
-        let callback: Callback<J> = Box::new(callback);
-        let mut guard = self.fill(fill)?;
-        let mut state = shared.lock();
-        state.check_open()?; // on error, `guard` wipes and frees the slot after unlocking
-        *state.schedule.owner(guard.slot) = Owner::Callback(callback);
-        let request = guard.take_request();
-        shared.enqueue(&mut state, guard.slot, request);
-        drop(shared.wake_next(state));
-        Ok(())
     }
 
     /// Runs `count` requests: `fill` writes job i, and `take` gets the result of job i. Results

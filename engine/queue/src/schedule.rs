@@ -27,10 +27,6 @@ pub(crate) type End<J> = Result<(), Error<<J as Job>::Refusal>>;
 /// An ended request and its result.
 pub(crate) type Taken<J> = (Box<Request<J>>, End<J>);
 
-/// A function called with the result of a request.
-pub(crate) type Callback<J> =
-    Box<dyn FnOnce(Result<&J, Error<<J as Job>::Refusal>>) + Send + 'static>;
-
 /// A slot's index and its request.
 pub(crate) type Admitted<J> = (usize, Box<Request<J>>);
 
@@ -44,7 +40,7 @@ pub(crate) enum Phase<E> {
 }
 
 /// Receiver of the result.
-pub(crate) enum Owner<J: Job> {
+pub(crate) enum Owner {
     /// No one at the moment; the ticket exists and may ask later.
     None,
     /// A sleeping thread; `called` if it was woken to lead.
@@ -52,14 +48,13 @@ pub(crate) enum Owner<J: Job> {
         called: bool,
     },
     Task(Waker),
-    Callback(Callback<J>),
     /// No one: the ticket was dropped.
     Abandoned,
 }
 
 struct Slot<J: Job> {
     phase: Phase<End<J>>,
-    owner: Owner<J>,
+    owner: Owner,
     /// `None` while it is out or running.
     request: Option<Box<Request<J>>>,
     class: Class,
@@ -319,15 +314,7 @@ impl<J: Job> Schedule<J> {
         }
     }
 
-    /// Takes the callback of an ended request.
-    pub(crate) fn take_callback(&mut self, index: usize) -> Option<Callback<J>> {
-        match core::mem::replace(&mut self.slots[index].owner, Owner::Abandoned) {
-            Owner::Callback(callback) => Some(callback),
-            _ => None,
-        }
-    }
-
-    pub(crate) fn owner(&mut self, index: usize) -> &mut Owner<J> {
+    pub(crate) fn owner(&mut self, index: usize) -> &mut Owner {
         &mut self.slots[index].owner
     }
 

@@ -2,7 +2,6 @@
 
 use core::task::Waker;
 use core::time::Duration;
-use std::collections::VecDeque;
 use std::sync::PoisonError;
 use std::time::Instant;
 
@@ -46,10 +45,6 @@ pub(crate) struct State<J: Job> {
     pub(crate) busy: usize,
     pub(crate) quarantined: Vec<(UnitSlot<J>, Cause)>,
     pub(crate) is_closing: bool,
-    /// Slots of ended requests whose callbacks a worker will call.
-    pub(crate) finished: VecDeque<usize>,
-    /// Number of callbacks that are running.
-    pub(crate) calling: usize,
     pub(crate) workers: usize,
     /// Number of idle workers, asleep or about to check for work.
     pub(crate) workers_idle: usize,
@@ -71,8 +66,6 @@ impl<J: Job> Shared<J> {
             busy: 0,
             quarantined: Vec::with_capacity(units.len()),
             is_closing: false,
-            finished: VecDeque::with_capacity(capacity),
-            calling: 0,
             workers: 0,
             workers_idle: 0,
             workers_woken: 0,
@@ -105,7 +98,7 @@ impl<J: Job> Shared<J> {
 
     /// Only two pieces of foreign code run under the lock: [`Unit::width`](crate::Unit::width),
     /// whose panic is caught, and the drop of an unread refusal. Everything else runs outside:
-    /// reading, writing and wiping jobs; cloning, waking and dropping wakers; callbacks and
+    /// reading, writing and wiping jobs; cloning, waking and dropping wakers; and
     /// listeners. So the state is consistent even if the lock is poisoned.
     pub(crate) fn lock(&self) -> Guard<'_, J> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -141,7 +134,7 @@ impl<J: Job> State<J> {
     }
 
     pub(crate) fn is_drained(&self) -> bool {
-        self.schedule.depth() == 0 && self.busy + self.calling == 0 && self.finished.is_empty()
+        self.schedule.depth() == 0 && self.busy == 0
     }
 
     /// Ends the requests of a batch. A request whose check failed for the first time is queued
@@ -185,7 +178,6 @@ impl<J: Job> State<J> {
                     notifications.tasks.push(waker);
                 }
             }
-            Owner::Callback(_) => self.finished.push_back(slot),
             Owner::Abandoned => {
                 let claimed = self.schedule.claim(slot);
                 notifications.abandoned.extend(claimed.map(|(request, end)| (slot, request, end)));

@@ -23,8 +23,6 @@ pub struct Stats {
     pub faults: u64,
     /// Number of quarantined units, including those readmitted since.
     pub quarantines: u64,
-    /// Number of callbacks that panicked.
-    pub callback_panics: u64,
     /// Number of calls of units by batch size: `fill[n]` calls had n requests.
     pub fill: Vec<u64>,
     /// Number of waiting requests at each arrival.
@@ -49,7 +47,6 @@ impl Stats {
             retried: 0,
             faults: 0,
             quarantines: 0,
-            callback_panics: 0,
             fill: vec![0; width + 1],
             queue_depth: histogram(u64::try_from(capacity).unwrap_or(u64::MAX).max(2)),
             linger_ns: histogram(TIME_NS_MAX),

@@ -47,7 +47,7 @@ impl<J: Job> Shared<J> {
             let mut tasks = core::mem::take(&mut state.tasks);
             state.schedule.take_tasks(&mut tasks);
             drop(state);
-            self.wake(&mut tasks);
+            Self::wake(&mut tasks);
             state = self.lock();
             state.tasks = tasks;
         }
@@ -58,7 +58,7 @@ impl<J: Job> Shared<J> {
     pub(crate) fn notify_owners(&self, notifications: &mut Notifications<J>) {
         self.thread_wakers.wake(&mut notifications.threads);
         notifications.threads.clear();
-        self.wake(&mut notifications.tasks);
+        Self::wake(&mut notifications.tasks);
     }
 
     /// Wipes abandoned requests without the lock, then frees their slots.
@@ -71,24 +71,21 @@ impl<J: Job> Shared<J> {
         state
     }
 
-    fn wake(&self, tasks: &mut Vec<Waker>) {
+    fn wake(tasks: &mut Vec<Waker>) {
         for task in tasks.drain(..) {
-            self.call(|| task.wake());
+            Self::call(|| task.wake());
         }
     }
 
-    /// Runs foreign code; counts and reports a panic.
-    pub(crate) fn call(&self, code: impl FnOnce()) {
-        if catch_unwind(AssertUnwindSafe(code)).is_err() {
-            self.lock().stats.callback_panics += 1;
-            self.emit(&Event::CallbackPanicked);
-        }
+    /// Runs foreign code, and ignores its panics.
+    fn call(code: impl FnOnce()) {
+        let _ = catch_unwind(AssertUnwindSafe(code));
     }
 
     /// Calls the listener and ignores its panics.
     pub(crate) fn emit(&self, event: &Event) {
         if let Some(listener) = &self.config.on_event {
-            let _ = catch_unwind(AssertUnwindSafe(|| listener(event)));
+            Self::call(|| listener(event));
         }
     }
 }

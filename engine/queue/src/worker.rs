@@ -1,5 +1,5 @@
-//! Worker threads: they run callbacks, futures and tickets that no caller waits for, and lead
-//! batches for many waiting callers.
+//! Worker threads: they run futures and tickets that no caller waits for, and lead batches for many
+//! waiting callers.
 
 use std::thread;
 
@@ -31,23 +31,11 @@ pub(crate) fn start<J: Job>(shared: &Arc<Shared<J>>) -> Result<bool, Error<J::Re
     Ok(true)
 }
 
-/// Runs callbacks and batches until the queue is closed and empty.
+/// Runs batches until the queue is closed and empty.
 pub(crate) fn work<J: Job>(shared: &Shared<J>) {
     let mut state = shared.lock();
     loop {
-        if let Some(slot) = state.finished.pop_front() {
-            state.calling += 1;
-            if !state.finished.is_empty() {
-                shared.work.notify_one(); // callbacks may wait for each other
-            }
-            drop(shared.wake_next(state)); // a callback may take long
-            call_back(shared, slot);
-            state = shared.lock();
-            state.calling -= 1;
-            if state.is_closing {
-                shared.drained.notify_all();
-            }
-        } else if let Some(unit_slot) = state.take_unit() {
+        if let Some(unit_slot) = state.take_unit() {
             state = shared.lead(state, unit_slot);
             state = shared.wake_next(state);
         } else if state.is_closing && state.is_drained() {
@@ -61,17 +49,4 @@ pub(crate) fn work<J: Job>(shared: &Shared<J>) {
     }
     drop(state);
     shared.work.notify_all(); // the others end too
-}
-
-fn call_back<J: Job>(shared: &Shared<J>, slot: usize) {
-    let mut state = shared.lock();
-    let callback = state.schedule.take_callback(slot);
-    let claimed = state.schedule.claim(slot);
-    drop(state);
-    let (Some(callback), Some((mut request, end))) = (callback, claimed) else {
-        return;
-    };
-    shared.call(|| callback(end.map(|()| &request.job)));
-    request.wipe();
-    shared.lock().schedule.release(slot, request);
 }

@@ -5,7 +5,7 @@
 
 use core::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use core::time::Duration;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 
@@ -22,8 +22,6 @@ struct Seen {
     dropped: AtomicU64,
     refused: AtomicU64,
     full: AtomicU64,
-    called_back: AtomicU64,
-    callbacks: AtomicU64,
 }
 
 const HASH: Hash = Hash::Sha256;
@@ -71,10 +69,6 @@ impl Soaker {
         }
         if self.random.u8(..) < 64 {
             self.agree();
-            return;
-        }
-        if self.random.u8(..) < 16 {
-            self.call_back(&key, work);
             return;
         }
         let mut ticket = match self.caller.submit(load) {
@@ -135,20 +129,6 @@ impl Soaker {
             other => panic!("{other:?}"),
         }
     }
-
-    fn call_back(&self, key: &Arc<PrivateKey>, work: Work) {
-        let digest = HASH.digest(b"called back");
-        let (own, seen) = (Arc::clone(key), Arc::clone(&self.seen));
-        let workspace = Mutex::new(Workspace::new().unwrap());
-        let callback = move |end: Result<&PrivateJob, Error<_>>| {
-            let signature = end.unwrap().output();
-            verify(&mut workspace.lock().unwrap(), &own, work, digest.as_ref(), signature);
-            seen.called_back.fetch_add(1, SeqCst);
-        };
-        if self.caller.submit_with(|job| job.load(key, work, digest.as_ref()), callback).is_ok() {
-            self.seen.callbacks.fetch_add(1, SeqCst);
-        }
-    }
 }
 
 fn soak(workers: usize, linger_us_max: u32, seconds: f64) {
@@ -181,19 +161,16 @@ fn soak(workers: usize, linger_us_max: u32, seconds: f64) {
     assert_eq!((ended.cancelled, ended.still_running), (0, false));
     let stats = queue.stats().unwrap();
     let of = |count: &AtomicU64| count.load(SeqCst);
-    assert_eq!(of(&seen.callbacks), of(&seen.called_back), "every callback is called, once");
-    assert_eq!(stats.callback_panics, 0, "every callback's signature verified");
-    let ended_otherwise = of(&seen.dropped) + of(&seen.refused) + of(&seen.called_back);
+    let ended_otherwise = of(&seen.dropped) + of(&seen.refused);
     assert_eq!(stats.submitted, of(&seen.answers) + ended_otherwise, "answered exactly once");
     assert_eq!(stats.failed, of(&seen.refused));
     assert_eq!((stats.faults, stats.quarantines), (0, 0));
     assert_eq!(queue.slots_in_use().unwrap(), 0);
-    assert!(of(&seen.answers) > 0 && of(&seen.dropped) > 0 && of(&seen.called_back) > 0);
+    assert!(of(&seen.answers) > 0 && of(&seen.dropped) > 0);
     println!(
-        "soak: {workers} workers: {} answers, {} called back, {} cancelled, {} refused, \
+        "soak: {workers} workers: {} answers, {} cancelled, {} refused, \
          {} without a slot, fill {:.1}",
         of(&seen.answers),
-        of(&seen.called_back),
         stats.cancelled,
         of(&seen.refused),
         of(&seen.full),

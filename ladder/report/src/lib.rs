@@ -29,7 +29,6 @@
 pub mod chart;
 mod cite;
 pub mod context;
-pub mod engine;
 pub mod experiment;
 mod figure;
 mod flagship;
@@ -43,7 +42,6 @@ pub mod markdown;
 mod names;
 mod pairs;
 pub mod plan;
-pub mod points;
 pub mod profile;
 pub mod rungs;
 pub mod server;
@@ -52,7 +50,6 @@ mod signing;
 pub mod speed;
 mod table;
 pub mod text;
-pub mod timeline;
 pub mod what_if;
 
 pub use text::WIDTH;

@@ -46,7 +46,7 @@ impl Slot {
             },
             moves: match i.row.meaning {
                 Meaning::Save => 16,
-                Meaning::Restore | Meaning::Rett => -16,
+                Meaning::Restore => -16,
                 _ => 0,
             },
         }

@@ -7,8 +7,9 @@ use crate::machine_code::instruction::RDI;
 pub(super) const SIZES: &str = "6, 1; 6, 2; 10, 1; 10, 2; 15, 1; 15, 2; 20, 1; 20, 2";
 
 /// The same in both forms of `short52_ifma`.
-pub(super) const FORMS: &str = "6, 1, false; 6, 1, true; 6, 2, false; 6, 2, true; 10, 1, false; 10, 1, true; \
-    10, 2, false; 10, 2, true; 15, 1, false; 15, 1, true; 15, 2, false; 15, 2, true; \
+pub(super) const FORMS: &str = "6, 1, false; 6, 1, true; 6, 2, false; 6, 2, true; \
+    10, 1, false; 10, 1, true; 10, 2, false; 10, 2, true; \
+    15, 1, false; 15, 1, true; 15, 2, false; 15, 2, true; \
     20, 1, false; 20, 1, true; 20, 2, false; 20, 2, true";
 
 /// Parameters of tiles on 256-bit registers: digits of a block, and rows of the last fold; the same

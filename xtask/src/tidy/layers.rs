@@ -87,13 +87,13 @@ fn check_crate(workspace: &Workspace, krate: &Crate) -> Vec<Finding> {
                 ));
             }
             // A crate without a layer is reported separately.
-            if let Some(their) = below.layer.filter(|their| *their >= layer)
+            if let Some(other) = below.layer.filter(|other| *other >= layer)
                 && krate.name != EXEMPT
             {
                 findings.push(Finding::new(
                     &manifest,
                     line(name),
-                    format!("layer {layer} depends on {name} of layer {their}"),
+                    format!("layer {layer} depends on {name} of layer {other}"),
                     "depend on lower layers only, or move what both need further down",
                 ));
             }

@@ -1,7 +1,6 @@
 //! Behaviour of a queue through its public API, with several threads.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-mod callbacks;
 mod contract;
 mod faults;
 mod order;

@@ -47,7 +47,7 @@ pub(crate) enum Verb {
     Agent(Agent),
     /// Load a TLS server, or two embedded servers in turn, and check the counts against server logs
     Bench(Box<BenchCommand>),
-    /// Compare the records of several runs or machines: faster, slower, or no change proven
+    /// Put two runs or two machines side by side: faster, slower, or no change proven
     Compare(Compare),
     /// Print a completion script for a shell
     Completions(Completions),

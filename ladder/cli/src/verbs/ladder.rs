@@ -24,7 +24,7 @@ use crate::run::Run;
 use crate::verbs::explain::parts;
 use crate::verbs::fleet::prices;
 use crate::verbs::kernel::{Table, model};
-use crate::verbs::speed::Operations;
+use crate::verbs::speed::Speed;
 use crate::{bench, fleet, interrupt, kernel, papers, report, shelf, speed};
 
 /// The rungs from the lowest, each with its steps.
@@ -167,7 +167,7 @@ impl LadderRun {
 
     fn speed(&mut self) -> Result<Vec<Record>, CliError> {
         let bits = vec![1024, 2048, 3072, 4096];
-        let options = Operations { bits, seconds: Some(4.0 * self.pace), ..defaults() };
+        let options = Speed { bits, seconds: Some(4.0 * self.pace), ..defaults() };
         speed::collect(&options, &self.records, &mut self.run)
     }
 

@@ -46,12 +46,10 @@ fn form(syntax: Syntax) -> &'static str {
         Syntax::Target => "rd",
         Syntax::Load => "[address], rd",
         Syntax::Store => "rd, [address]",
-        Syntax::LoadSpace => "[rs1 + rs2] space, rd",
-        Syntax::StoreSpace => "rd, [rs1 + rs2] space",
         Syntax::Jump => "address, rd",
         Syntax::Address => "address",
-        Syntax::Read(_) => "%y, %psr, %wim or %tbr, rd",
-        Syntax::Write(_) => "rs1, rs2 or constant, and %y, %psr, %wim or %tbr",
+        Syntax::ReadY => "%y, rd",
+        Syntax::WriteY => "rs1, rs2 or constant, %y",
     }
 }
 
@@ -83,26 +81,13 @@ impl Reader<'_> {
                 i.rd = register(rd)?;
                 self.address(&mut i, bracketed(address)?)?;
             }
-            (Syntax::LoadSpace, [address, rd]) | (Syntax::StoreSpace, [rd, address]) => {
-                i.rd = register(rd)?;
-                let (address, space) =
-                    address.rsplit_once(']').ok_or("an address is written in [ ]")?;
-                let space = self.names.evaluate(space, self.here)?;
-                i.space = u8::try_from(space).map_err(|_| {
-                    format!("{space} is not an address space; give a number from 0 to 255")
-                })?;
-                self.address(&mut i, bracketed(&format!("{address}]"))?)?;
-                if i.immediate {
-                    return Err("with a space, an address is one register or two".to_owned());
-                }
-            }
             (Syntax::Jump, [address, rd]) => {
                 i.rd = register(rd)?;
                 self.address(&mut i, address)?;
             }
             (Syntax::Address, [address]) => self.address(&mut i, address)?,
-            (Syntax::Read(state), [name, rd]) if *name == state => i.rd = register(rd)?,
-            (Syntax::Write(state), [a, b, name]) if *name == state => {
+            (Syntax::ReadY, ["%y", rd]) => i.rd = register(rd)?,
+            (Syntax::WriteY, [a, b, "%y"]) => {
                 i.rs1 = register(a)?;
                 self.second(&mut i, b)?;
             }

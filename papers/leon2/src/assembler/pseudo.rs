@@ -14,9 +14,8 @@ pub(super) fn expand(
     let one = |name: &str, operands: &[&str]| vec![statement(name, operands)];
     match (name, given.as_slice()) {
         ("nop", []) => one("sethi", &["0", "%g0"]),
-        ("mov", [state @ ("%y" | "%psr" | "%wim" | "%tbr"), rd]) => one("rd", &[state, rd]),
-        ("mov", [b, state @ ("%y" | "%psr" | "%wim" | "%tbr")]) => one("wr", &["%g0", b, state]),
-        ("wr", [b, state]) => one("wr", &["%g0", b, state]),
+        ("mov", ["%y", rd]) => one("rd", &["%y", rd]),
+        ("mov" | "wr", [b, "%y"]) => one("wr", &["%g0", b, "%y"]),
         ("mov", [b, rd]) => one("or", &["%g0", b, rd]),
         ("cmp", [a, b]) => one("subcc", &[a, b, "%g0"]),
         ("tst", [a]) => one("orcc", &["%g0", a, "%g0"]),

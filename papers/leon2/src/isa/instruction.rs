@@ -17,15 +17,12 @@ pub struct Instruction {
     pub immediate: bool,
     /// The constant: 13 bits with sign, 22 bits for `sethi`, or the distance in words for a jump.
     pub constant: i32,
-    /// The address space.
-    pub space: u8,
 }
 
 impl PartialEq for Instruction {
     fn eq(&self, other: &Self) -> bool {
-        let fields = |i: &Self| {
-            (i.row.name, i.row.bits, i.rd, i.rs1, i.rs2, i.immediate, i.constant, i.space)
-        };
+        let fields =
+            |i: &Self| (i.row.name, i.row.bits, i.rd, i.rs1, i.rs2, i.immediate, i.constant);
         fields(self) == fields(other)
     }
 }
@@ -34,7 +31,7 @@ impl Instruction {
     /// Creates an instruction of this row with all operands zero.
     #[must_use]
     pub fn new(row: &'static Row) -> Self {
-        Self { row, rd: 0, rs1: 0, rs2: 0, immediate: false, constant: 0, space: 0 }
+        Self { row, rd: 0, rs1: 0, rs2: 0, immediate: false, constant: 0 }
     }
 
     /// Decodes a word of this row; `None` if a field that the row does not use is not zero.
@@ -50,13 +47,9 @@ impl Instruction {
                 this.constant = (word & 0x3f_ffff).cast_signed();
             }
             Syntax::Constant => this.constant = (word & 0x3f_ffff).cast_signed(),
-            Syntax::Target | Syntax::Read(_) => this.rd = register(25),
+            Syntax::Target | Syntax::ReadY => this.rd = register(25),
             Syntax::Source => this.rs1 = register(14),
             Syntax::Two => (this.rs1, this.rs2) = (register(14), register(0)),
-            Syntax::LoadSpace | Syntax::StoreSpace => {
-                (this.rd, this.rs1, this.rs2) = (register(25), register(14), register(0));
-                this.space = (word >> 5 & 0xff) as u8;
-            }
             _ => {
                 (this.rd, this.rs1) = (register(25), register(14));
                 this.immediate = word & 0x2000 != 0;
@@ -97,9 +90,8 @@ impl Instruction {
                 return wrong("takes a constant of 22 bits");
             }
             Syntax::Sethi | Syntax::Constant => rd | self.constant.cast_unsigned(),
-            Syntax::Target | Syntax::Read(_) => rd,
+            Syntax::Target | Syntax::ReadY => rd,
             Syntax::Source | Syntax::Two => two,
-            Syntax::LoadSpace | Syntax::StoreSpace => rd | two | u32::from(self.space) << 5,
             _ if !self.immediate => rd | two,
             _ if row.is_trap() && !(0..128).contains(&self.constant) => {
                 return wrong("takes a number from 0 to 127");
@@ -145,12 +137,10 @@ impl Instruction {
             Syntax::Target => format!("{name} {rd}"),
             Syntax::Load => format!("{name} [{place}], {rd}"),
             Syntax::Store => format!("{name} {rd}, [{place}]"),
-            Syntax::LoadSpace => format!("{name} [{place}] {}, {rd}", i.space),
-            Syntax::StoreSpace => format!("{name} {rd}, [{place}] {}", i.space),
             Syntax::Jump => format!("{name} {place}, {rd}"),
             Syntax::Address => format!("{name} {place}"),
-            Syntax::Read(register) => format!("{name} {register}, {rd}"),
-            Syntax::Write(register) => format!("{name} {rs1}, {b}, {register}"),
+            Syntax::ReadY => format!("{name} %y, {rd}"),
+            Syntax::WriteY => format!("{name} {rs1}, {b}, %y"),
         }
     }
 }
@@ -158,16 +148,13 @@ impl Instruction {
 impl Row {
     /// Returns whether instructions of this row use the `rd` field for a register.
     pub(crate) fn has_rd(&self) -> bool {
-        use Syntax as S;
-        !matches!(
-            self.syntax,
-            S::None | S::Call | S::Branch | S::Constant | S::Two | S::Source | S::Address
-        ) && !matches!(self.syntax, S::Write(_))
+        use Syntax::*;
+        !matches!(self.syntax, None | Call | Branch | Constant | Two | Source | Address | WriteY)
     }
 
     /// Returns whether instructions of this row store `rd`.
     pub(crate) fn stores(&self) -> bool {
-        matches!(self.syntax, Syntax::Store | Syntax::StoreSpace)
+        self.syntax == Syntax::Store
     }
 
     /// Returns whether instructions of this row shift.

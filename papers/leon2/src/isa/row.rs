@@ -46,18 +46,14 @@ pub enum Syntax {
     Load,
     /// `rd, [address]`.
     Store,
-    /// `[rs1 + rs2] space, rd`.
-    LoadSpace,
-    /// `rd, [rs1 + rs2] space`.
-    StoreSpace,
     /// `address, rd`.
     Jump,
     /// `address`.
     Address,
-    /// The state register of this name, `rd`.
-    Read(&'static str),
-    /// `rs1, rs2 or constant`, and the state register of this name.
-    Write(&'static str),
+    /// `%y, rd`.
+    ReadY,
+    /// `rs1, rs2 or constant, %y`.
+    WriteY,
 }
 
 /// Classes of instructions with the same timing.
@@ -206,17 +202,10 @@ pub enum Meaning {
     Save,
     Restore,
     Jmpl,
-    Rett,
     Flush,
     Stbar,
     RdY,
-    RdPsr,
-    RdWim,
-    RdTbr,
     WrY,
-    WrPsr,
-    WrWim,
-    WrTbr,
     Ld,
     Ldub,
     Ldsb,

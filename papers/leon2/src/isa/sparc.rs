@@ -3,7 +3,8 @@
 //! The encodings are those of *The SPARC Architecture Manual, Version 8* (SPARC International,
 //! 1992), chapter 5 and appendix F. Fields that the manual leaves unused, and that processors
 //! ignore, must be zero here, so that each instruction has exactly one word. Floating-point and
-//! coprocessor instructions and implementation-dependent state registers are not included.
+//! coprocessor instructions, those of a supervisor, and implementation-dependent state registers are
+//! not included.
 
 use super::row::Meaning::*;
 use super::row::{Cost, Icc, Meaning, Row, Syntax};
@@ -121,28 +122,20 @@ pub static ROWS: &[Row] = &[
     alu("sll", 0x25, Sll, Icc::None, "rd := rs1 << b mod 32"),
     alu("srl", 0x26, Srl, Icc::None, "rd := rs1 >> b mod 32, zeros from above"),
     alu("sra", 0x27, Sra, Icc::None, "rd := rs1 >> b mod 32, signs from above"),
-    read("%y", "rd %y", 0x28, RdY, Icc::None),
+    Row { mask: 0xc1ff_ffff, syntax: Syntax::ReadY, ..alu("rd", 0x28, RdY, Icc::None, "rd := Y") },
     Row {
         bits: 0x8143_c000,
         ..simple("stbar", Stbar, "stores before it come before stores after it")
     },
-    read("%psr", "rd %psr", 0x29, RdPsr, Icc::Reads),
-    read("%wim", "rd %wim", 0x2a, RdWim, Icc::None),
-    read("%tbr", "rd %tbr", 0x2b, RdTbr, Icc::None),
-    write("%y", "wr %y", 0x30, WrY, Icc::None),
-    write("%psr", "wr %psr", 0x31, WrPsr, Icc::Sets),
-    write("%wim", "wr %wim", 0x32, WrWim, Icc::None),
-    write("%tbr", "wr %tbr", 0x33, WrTbr, Icc::None),
+    Row {
+        mask: FORMAT_3_RD,
+        syntax: Syntax::WriteY,
+        ..alu("wr", 0x30, WrY, Icc::None, "Y := rs1 xor b")
+    },
     Row {
         syntax: Syntax::Jump,
         cost: Cost::Jump,
         ..alu("jmpl", 0x38, Jmpl, Icc::None, "rd := own address; jump after the next one")
-    },
-    Row {
-        mask: FORMAT_3_RD,
-        syntax: Syntax::Address,
-        cost: Cost::Jump,
-        ..alu("rett", 0x39, Rett, Icc::None, "return from a trap, after the next one")
     },
     Row {
         mask: FORMAT_3_RD,
@@ -163,18 +156,6 @@ pub static ROWS: &[Row] = &[
     load("ldsh", 0x0a, Ldsh, Cost::Load, "rd := half word at address, with its sign"),
     load("ldstub", 0x0d, Ldstub, Cost::Atomic, "rd := byte at address := 255, at once"),
     load("swap", 0x0f, Swap, Cost::Atomic, "rd :=: word at address, at once"),
-    in_space(load("lda", 0x10, Ld, Cost::Load, "ld from an address space")),
-    in_space(load("lduba", 0x11, Ldub, Cost::Load, "ldub from an address space")),
-    in_space(load("lduha", 0x12, Lduh, Cost::Load, "lduh from an address space")),
-    in_space(load("ldda", 0x13, Ldd, Cost::LoadDouble, "ldd from an address space")),
-    in_space(store("sta", 0x14, St, Cost::Store, "st to an address space")),
-    in_space(store("stba", 0x15, Stb, Cost::Store, "stb to an address space")),
-    in_space(store("stha", 0x16, Sth, Cost::Store, "sth to an address space")),
-    in_space(store("stda", 0x17, Std, Cost::StoreDouble, "std to an address space")),
-    in_space(load("ldsba", 0x19, Ldsb, Cost::Load, "ldsb from an address space")),
-    in_space(load("ldsha", 0x1a, Ldsh, Cost::Load, "ldsh from an address space")),
-    in_space(load("ldstuba", 0x1d, Ldstub, Cost::Atomic, "ldstub in an address space")),
-    in_space(load("swapa", 0x1f, Swap, Cost::Atomic, "swap in an address space")),
 ];
 
 /// Returns a row without operands and without effects on the condition codes, whose bits are zero.
@@ -225,18 +206,6 @@ const fn divide(name: Text, op3: u32, meaning: Meaning, icc: Icc, says: Text) ->
     Row { cost: Cost::Divide, ..alu(name, op3, meaning, icc, says) }
 }
 
-/// Returns the row of an instruction that reads a state register: nothing but `op`, `op3` and `rd`.
-const fn read(register: Text, says: Text, op3: u32, meaning: Meaning, icc: Icc) -> Row {
-    let row = alu("rd", op3, meaning, icc, says);
-    Row { mask: 0xc1ff_ffff, syntax: Syntax::Read(register), ..row }
-}
-
-/// Returns the row of an instruction that writes a state register: `rs1 xor b`.
-const fn write(register: Text, says: Text, op3: u32, meaning: Meaning, icc: Icc) -> Row {
-    let row = alu("wr", op3, meaning, icc, says);
-    Row { mask: FORMAT_3_RD, syntax: Syntax::Write(register), ..row }
-}
-
 const fn load(name: Text, op3: u32, meaning: Meaning, cost: Cost, says: Text) -> Row {
     // Two words use a pair of registers; the first register of a pair is even.
     let double = matches!(cost, Cost::LoadDouble | Cost::StoreDouble);
@@ -247,12 +216,4 @@ const fn load(name: Text, op3: u32, meaning: Meaning, cost: Cost, says: Text) ->
 
 const fn store(name: Text, op3: u32, meaning: Meaning, cost: Cost, says: Text) -> Row {
     Row { syntax: Syntax::Store, ..load(name, op3, meaning, cost, says) }
-}
-
-/// Returns the same instruction with an address space in bits 12 to 5. Both addends of its address
-/// are registers.
-const fn in_space(row: Row) -> Row {
-    let syntax =
-        if matches!(row.syntax, Syntax::Store) { Syntax::StoreSpace } else { Syntax::LoadSpace };
-    Row { mask: row.mask | 0x2000, syntax, ..row }
 }

@@ -36,7 +36,7 @@ impl Op {
 
     /// Returns whether the instruction may change `npc`.
     pub(super) fn jumps(&self) -> bool {
-        matches!(self.meaning, Meaning::Branch(_) | Meaning::Call | Meaning::Jmpl | Meaning::Rett)
+        matches!(self.meaning, Meaning::Branch(_) | Meaning::Call | Meaning::Jmpl)
     }
 }
 
@@ -178,25 +178,6 @@ impl State {
                 return Ok(());
             }
             Meaning::Unimp => return Err(Trap::Illegal),
-            Meaning::RdPsr | Meaning::RdWim | Meaning::RdTbr if !self.supervisor => {
-                return Err(Trap::Privileged);
-            }
-            Meaning::RdPsr => self.psr(),
-            Meaning::RdWim => self.wim,
-            Meaning::RdTbr => self.tbr,
-            Meaning::WrPsr | Meaning::WrWim | Meaning::WrTbr if !self.supervisor => {
-                return Err(Trap::Privileged);
-            }
-            Meaning::WrPsr => return self.set_psr(a ^ b),
-            Meaning::WrWim => {
-                self.set_wim(a ^ b);
-                return Ok(());
-            }
-            Meaning::WrTbr => {
-                self.tbr = (a ^ b) & !0xfff | self.tbr & 0xff0;
-                self.has_table = true;
-                return Ok(());
-            }
             // stbar, or a trap that is not taken.
             _ => return Ok(()),
         };
@@ -227,19 +208,7 @@ impl State {
         if target & 3 != 0 {
             return Err(Trap::Misaligned(target));
         }
-        if let Meaning::Rett = op.meaning {
-            if self.traps {
-                return Err(if self.supervisor { Trap::Illegal } else { Trap::Privileged });
-            }
-            if !self.supervisor {
-                return Err(Trap::Privileged);
-            }
-            self.rotate(1, Trap::WindowUnderflow)?;
-            self.traps = true;
-            self.supervisor = self.was_supervisor;
-        } else {
-            self.put(op.rd, pc);
-        }
+        self.put(op.rd, pc);
         Ok(Jump { target: Some(target), annuls: false })
     }
 

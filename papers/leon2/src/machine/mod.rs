@@ -1,14 +1,11 @@
 //! A machine: a program in memory, registers, and a clock.
 //!
-//! **Programs begin** as a supervisor with traps enabled, `%sp` at the end of memory and one window
-//! in use. **They end** with `ta 0` and the status in `%o0`. A store to
+//! **Programs begin** with `%sp` at the end of memory and one window in use. **They end** with `ta 0` and the status in `%o0`. A store to
 //! [`crate::memory::CONSOLE`] writes to the console.
 //!
-//! **Traps.** After a program writes `%tbr`, every trap enters its trap table. Before that the
-//! simulator acts as the operating system: it stores windows on the stack and loads them, `ta 0x10`
-//! is a Linux system call (`%g1` = 1 ends the program, 4 writes to the console), and every other
-//! trap is a failure. A trap while traps are disabled stops a processor: `ta 0` then ends the
-//! program, and any other trap is a failure.
+//! **Traps.** The simulator acts as the operating system: it stores windows on the stack and loads
+//! them, `ta 0x10` is a Linux system call (`%g1` = 1 ends the program, 4 writes to the console), and
+//! every other trap is a failure.
 
 mod block;
 mod execute;
@@ -113,7 +110,8 @@ impl Machine {
 
     /// Returns the condition codes: N, Z, V, C from bit 3 down.
     pub fn icc(&self) -> u32 {
-        self.state.psr() >> 20 & 15
+        let State { n, z, v, c, .. } = self.state;
+        u32::from(n) << 3 | u32::from(z) << 2 | u32::from(v) << 1 | u32::from(c)
     }
 
     /// Returns the accumulator of the extension.

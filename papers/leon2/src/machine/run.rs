@@ -65,7 +65,7 @@ impl Machine {
     ///
     /// # Errors
     ///
-    /// [`Failure`], if an instruction traps and nothing handles it.
+    /// [`Failure`], if an instruction traps.
     pub fn run(&mut self, instructions: u64) -> Result<Ending, Failure> {
         self.run_until(instructions, |_| false)
     }
@@ -75,7 +75,7 @@ impl Machine {
     ///
     /// # Errors
     ///
-    /// [`Failure`], if an instruction traps and nothing handles it.
+    /// [`Failure`], if an instruction traps.
     pub fn run_to(&mut self, address: u32, instructions: u64) -> Result<Ending, Failure> {
         self.run_until(instructions, |this| this.state.pc == address && !this.annulled)
     }
@@ -136,7 +136,7 @@ impl Machine {
     ///
     /// # Errors
     ///
-    /// [`Failure`], if it traps and nothing handles the trap.
+    /// [`Failure`], if it traps.
     pub fn step(&mut self) -> Result<(), Failure> {
         if self.annulled {
             self.annulled = false;
@@ -192,14 +192,6 @@ impl Machine {
     /// Handles a trap of the instruction at `pc`.
     fn trap(&mut self, trap: Trap) -> Result<(), Failure> {
         self.pipeline.empty();
-        if !self.state.traps {
-            return self.stop(trap, "; it trapped while traps were disabled");
-        }
-        if self.state.has_table {
-            self.state.enter(trap);
-            self.cycles += u64::from(self.timing.slots.trap);
-            return Ok(());
-        }
         match trap {
             Trap::WindowOverflow => {
                 self.spills += 1;
@@ -214,19 +206,14 @@ impl Machine {
                 loaded.or_else(|trap| self.fail(trap, "; a window had to be loaded from %fp"))
             }
             Trap::Software(SYSTEM_CALL) => self.system_call(),
-            _ => self.stop(trap, ""),
+            Trap::Software(0) => {
+                self.instructions += 1;
+                self.cycles += u64::from(self.timing.slots.alu);
+                self.ended = Some(self.state.reg(8));
+                Ok(())
+            }
+            _ => self.fail(trap, ""),
         }
-    }
-
-    /// Ends the program for `ta 0`; any other trap is a failure.
-    fn stop(&mut self, trap: Trap, context: &str) -> Result<(), Failure> {
-        if trap != Trap::Software(0) {
-            return self.fail(trap, context);
-        }
-        self.instructions += 1;
-        self.cycles += u64::from(self.timing.slots.alu);
-        self.ended = Some(self.state.reg(8));
-        Ok(())
     }
 
     /// Performs the Linux system calls exit and write.

@@ -17,30 +17,18 @@ pub(super) struct State {
     windows: Vec<[u32; 16]>,
     pub(super) cwp: usize,
     pub(super) wim: u32,
-    pub(super) tbr: u32,
     pub(super) y: u32,
     pub(super) n: bool,
     pub(super) z: bool,
     pub(super) v: bool,
     pub(super) c: bool,
-    pub(super) supervisor: bool,
-    pub(super) was_supervisor: bool,
-    pub(super) traps: bool,
-    /// Interrupt level, and the enable bits of floating point and coprocessor. They are stored, but
-    /// not used.
-    rest_of_psr: u32,
     pub(super) accumulator: Accumulator,
     pub(super) memory: Memory,
     pub(super) pc: u32,
     pub(super) npc: u32,
-    /// True if the program has a trap table, that is, has written `%tbr`.
-    pub(super) has_table: bool,
     /// True if code may have changed.
     pub(super) flushed: bool,
 }
-
-/// Bits of `%psr` that are stored but not used.
-const REST_OF_PSR: u32 = 0x0000_3f00;
 
 impl State {
     pub(super) fn new(memory: Memory, windows: usize, entry: u32) -> Self {
@@ -54,21 +42,15 @@ impl State {
             windows: vec![[0; 16]; windows],
             cwp: 0,
             wim: 1 << 1,
-            tbr: 0,
             y: 0,
             n: false,
             z: false,
             v: false,
             c: false,
-            supervisor: true,
-            was_supervisor: true,
-            traps: true,
-            rest_of_psr: 0,
             accumulator: Accumulator::default(),
             memory,
             pc: entry,
             npc: entry.wrapping_add(4),
-            has_table: false,
             flushed: false,
         }
     }
@@ -148,44 +130,6 @@ impl State {
             self.put(16 + i, u32::from_be_bytes(bytes));
             Ok(())
         })
-    }
-
-    /// Enters the trap table.
-    pub(super) fn enter(&mut self, trap: Trap) {
-        self.switch_to(self.window(-1));
-        self.was_supervisor = self.supervisor;
-        self.supervisor = true;
-        self.traps = false;
-        (self.r[17], self.r[18]) = (self.pc, self.npc);
-        self.tbr = self.tbr & !0xfff | trap.number() << 4;
-        (self.pc, self.npc) = (self.tbr, self.tbr.wrapping_add(4));
-    }
-
-    pub(super) fn psr(&self) -> u32 {
-        let bit = |flag: bool, place: u32| u32::from(flag) << place;
-        let window = u32::try_from(self.cwp).unwrap_or(0);
-        let icc = bit(self.n, 23) | bit(self.z, 22) | bit(self.v, 21) | bit(self.c, 20);
-        let modes = bit(self.supervisor, 7) | bit(self.was_supervisor, 6) | bit(self.traps, 5);
-        icc | modes | self.rest_of_psr | window
-    }
-
-    pub(super) fn set_psr(&mut self, value: u32) -> Result<(), Trap> {
-        let bit = |place: u32| value >> place & 1 != 0;
-        let window = (value & 31) as usize;
-        if window >= self.windows.len() {
-            return Err(Trap::Illegal);
-        }
-        (self.n, self.z, self.v, self.c) = (bit(23), bit(22), bit(21), bit(20));
-        (self.supervisor, self.was_supervisor, self.traps) = (bit(7), bit(6), bit(5));
-        self.rest_of_psr = value & REST_OF_PSR;
-        self.switch_to(window);
-        Ok(())
-    }
-
-    /// Sets `%wim`; bits of windows that do not exist are cleared.
-    pub(super) fn set_wim(&mut self, value: u32) {
-        let all = u64::MAX >> (64 - self.windows.len());
-        self.wim = value & (all & 0xffff_ffff) as u32;
     }
 
     /// Returns whether a branch of this condition is taken.

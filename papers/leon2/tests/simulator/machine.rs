@@ -136,7 +136,6 @@ fn memory_is_big_endian_and_signs_are_kept() {
         ("mov 1, %o2; mov 2, %o3; std %o2, [%l0]; ldd [%l0], %o0; add %o0, %o1, %o0", 3),
         ("ldd [%l0], %g0; mov %g1, %o0", 0x0506_0708),
         ("std %g0, [%l0]; ld [%l0], %o0", 0),
-        ("lda [%l0] 10, %o0", 0x8182_8384),
     ] {
         assert_eq!(status(&format!("set data, %l0; {load}; ta 0; {data}")), expected, "{load}");
     }
@@ -160,36 +159,6 @@ fn the_console_and_the_write_call_print_bytes() {
     let mut machine = machine(&source);
     assert_eq!(machine.run(100), Ok(Ending::Exit(3)));
     assert_eq!(String::from_utf8(machine.memory_mut().take_console()).unwrap(), "Hi, there\n");
-}
-
-#[test]
-fn a_program_with_a_trap_table_handles_its_traps() {
-    // The handler of a division by zero, number 0x2a, returns to the next instruction.
-    let source = "
-_start: set table, %g1
-        wr %g1, %tbr
-        nop; nop; nop
-        mov 1, %o0
-        udiv %o0, %g0, %o1
-        add %o0, 1, %o0
-        rd %psr, %g2
-        andn %g2, 0x20, %g2
-        wr %g2, %psr            ! no traps from here on
-        nop; nop; nop
-        ta 0
-        .align 4096
-table:  .skip 0x2a0
-        add %i0, 40, %i0        ! the window of a trap is the next one
-        jmpl %l2, %g0
-        rett %l2 + 4";
-    assert_eq!(status(source), 42);
-}
-
-#[test]
-fn a_users_program_has_no_privileges() {
-    let source =
-        "rd %psr, %g1; andn %g1, 0x80, %g1; wr %g1, %psr; nop; nop; nop; rd %psr, %o0; ta 0";
-    assert!(failure(source).to_string().contains("privileged instruction"), "{}", failure(source));
 }
 
 #[test]
@@ -235,12 +204,6 @@ fn a_failure_says_where_and_why() {
             "clr %sp; save; save; save; save; save; save; mov 1, %sp; save; save; save",
             vec!["window"],
         ),
-        (
-            "rd %psr, %g1; andn %g1, 0x20, %g1; wr %g1, %psr; nop; nop; nop; ta 3",
-            vec!["traps were disabled"],
-        ),
-        ("rd %psr, %g1; or %g1, 31, %g1; wr %g1, %psr", vec!["illegal"]),
-        ("rett %l2", vec!["illegal"]),
     ] {
         let text = failure(source).to_string();
         for word in words {

@@ -199,7 +199,8 @@ fn narrow_tile(encoding: &str, name: &str) -> String {
     format!("tiles52_avxifma::{encoding}::{name}")
 }
 
-/// Returns `calls` products of `rows` rows of w digits in each group: rows in pairs, and a last one.
+/// Returns `calls` products of `rows` rows of w digits in each group: rows in pairs, and a last
+/// row.
 fn narrow_rows(encoding: &str, w: u64, onto: bool, calls: u64, rows: u64) -> Part {
     let (calls, function) = (NARROW_GROUPS * calls, format!("mul_tile::<{w}, {onto}>"));
     part(narrow_tile(encoding, &function), 0, &[calls * (rows / 2), calls * (rows % 2)])
@@ -348,7 +349,8 @@ fn difference(rows: &[Row], whole: &Whole) -> Option<String> {
         let function = format!("{}{}", kernels::MONT, part.function);
         let Some((row, parameters)) = kernels::declared(rows, &function) else {
             return Some(format!(
-                "{name} runs {function}, which has no row; add one, or correct xtask/src/audit/counts/whole.rs"
+                "{name} runs {function}, which has no row; add one, or correct \
+                 xtask/src/audit/counts/whole.rs"
             ));
         };
         let work = (row.work)(&Row::numbers(parameters));

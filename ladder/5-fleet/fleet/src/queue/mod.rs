@@ -8,10 +8,8 @@ mod erlang;
 pub mod service_time;
 mod station;
 pub mod tail;
-mod turns;
 pub mod wait;
 
 pub use service_time::ServiceTime;
 pub use station::{Discipline, Gain, Response, Station};
 pub(crate) use tail::Shape;
-pub use turns::{Steady, Turns};

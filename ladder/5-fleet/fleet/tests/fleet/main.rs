@@ -1,17 +1,14 @@
 //! Sizing, queueing, costs and predictions of fleets.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-mod event_loop;
 mod forecast;
-mod impatience;
 mod money;
 mod no_panic;
 mod prices;
 mod queue;
 mod scaling;
 mod simulation;
-mod stages;
-mod turns;
+mod simulator;
 mod what_if;
 
 use tollgate_fleet::queue::ServiceTime;

@@ -42,7 +42,6 @@ fn asked<T>(options: &Options, all: impl IntoIterator<Item = (EngineKind, T)>) -
 /// Servers that are ready for load, with their names in records.
 pub(super) struct Rig<'a> {
     options: &'a Options,
-    key: KeyKind,
     servers: Vec<(Naming, Ready<'a>)>,
     _folder: Option<TempDir>,
 }
@@ -62,7 +61,7 @@ impl<'a> Rig<'a> {
         if let Some(probed) = &options.given.probed {
             let naming = external::naming(options, probed);
             let servers = vec![(naming, Ready::External(probed))];
-            return Ok(Self { options, key, servers, _folder: None });
+            return Ok(Self { options, servers, _folder: None });
         }
         let folder = tollgate::temporary_folder()?;
         let mut servers = Vec::new();
@@ -75,12 +74,7 @@ impl<'a> Rig<'a> {
         }
         let named = |(by, server): (String, _)| (Naming::new(key.to_string(), by), server);
         let servers = servers.into_iter().map(named).collect();
-        Ok(Self { options, key, servers, _folder: Some(folder) })
-    }
-
-    /// Returns the type of the servers' keys.
-    pub(super) const fn key(&self) -> KeyKind {
-        self.key
+        Ok(Self { options, servers, _folder: Some(folder) })
     }
 
     pub(super) fn names(&self) -> Vec<Naming> {

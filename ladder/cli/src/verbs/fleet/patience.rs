@@ -5,7 +5,7 @@ use core::time::Duration;
 use clap::Args;
 use tollgate_bench::median_estimate;
 use tollgate_fleet::queue::{ServiceTime, Station};
-use tollgate_fleet::simulation::{Clients, Impatience, Outcome, quantile};
+use tollgate_fleet::simulation::{Clients, Outcome, Simulator, quantile};
 use tollgate_load::Pattern;
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Nanos, Quantity, Record, Subject, Unit};
@@ -108,7 +108,7 @@ impl Patience {
         if let Some(backoff) = self.backoff {
             basis = basis.with(word::BACKOFF_MS, ms(backoff))?;
         }
-        let server = Impatience::new(*station, service, clients.clone())?;
+        let server = Simulator::new(*station, service, clients.clone())?;
         let full = f64::from(station.cores()) * 1e9 / service.mean_ns().point();
         let mut records = Vec::new();
         for load in LOADS {
@@ -128,7 +128,7 @@ impl Patience {
 /// Simulates a run at this rate. Returns the figures of each part. Sessions that arrive before the
 /// parts fill the queue, and those after them keep it full until the last attempt of a part.
 fn run(
-    server: &Impatience,
+    server: &Simulator,
     clients: &Clients,
     per_s: f64,
 ) -> Result<Vec<[Option<f64>; 6]>, CliError> {
@@ -260,7 +260,7 @@ mod tests {
             backoff_ns: 0.0,
             abandoned_work: ABANDONED_WORK,
         };
-        let server = Impatience::new(station, &service, clients.clone()).unwrap();
+        let server = Simulator::new(station, &service, clients.clone()).unwrap();
         let of = |per_s| run(&server, &clients, per_s).unwrap()[0];
         let [done, gone, attempts, wasted, p50, _] = of(2000.0);
         assert!(done.unwrap() < 20.0 && gone.unwrap() > 0.98, "{done:?} {gone:?}");

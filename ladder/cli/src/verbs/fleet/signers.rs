@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use tollgate_fleet::forecast::Basis;
-use tollgate_fleet::queue::{Steady, Turns};
+use tollgate_fleet::simulation::{Batching, Steady};
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Estimate, Key, Operation, Record, Subject, Timestamp, Topic, Unit};
 use tollgate_report::grid::{Column, grid};
@@ -111,8 +111,8 @@ pub(super) fn run(options: &Signers) -> Result<ExitCode, CliError> {
     }
     text += &wrapped(&format!(
         "load: requests, divided by those of full batches; signers: of {cores} cores; batch: mean \
-         number of operations; busy: share of the time; p50, p99: response times of random requests, \
-         with {} µs of network; {} µs of other work for each request",
+         number of operations; busy: share of the time; p50, p99: simulated response times of random \
+         requests, with {} µs of network; {} µs of other work for each request",
         options.network_us, options.work_us,
     ));
     run.end(&text)
@@ -146,11 +146,12 @@ fn measured(known: &[Record]) -> Vec<Measured<'_>> {
 }
 
 /// The engine makes operations one by one as long as this is faster than a batch.
-fn turns(of: &Measured<'_>, work_us: f64) -> Result<Turns, CliError> {
+fn turns(of: &Measured<'_>, work_us: f64) -> Result<Batching, CliError> {
     let alone = of.alone.estimate.point();
     let full = f64::from(LANES) * of.in_batch.estimate.point();
-    let batch_ns = (1..=LANES).map(|count| (alone * f64::from(count)).min(full)).collect();
-    Ok(Turns::new(1e3 * work_us, batch_ns)?)
+    let batch_ns: Vec<f64> =
+        (1..=LANES).map(|count| (alone * f64::from(count)).min(full)).collect();
+    Ok(Batching::new(1e3 * work_us, &batch_ns)?)
 }
 
 /// Signers at a load.
@@ -165,7 +166,7 @@ struct Point {
 impl Point {
     fn new(
         options: &Signers,
-        turns: &Turns,
+        turns: &Batching,
         load: f64,
         (per_s, cores_of_signer): (f64, u32),
     ) -> Result<Self, CliError> {

@@ -6,7 +6,7 @@ use crate::error::CliError;
 use crate::options::values::defaults;
 use crate::progress::Progress;
 use crate::run::Run;
-use crate::verbs::speed::{self, Against, Exponent, LineupOptions, Operations};
+use crate::verbs::speed::{self, Against, Exponent, LineupOptions, Speed};
 
 /// Sizes of the moduli.
 const SIZES: [u32; 3] = [512, 1024, 2048];
@@ -19,7 +19,7 @@ pub(super) fn collect(seconds: f64, run: &mut Run) -> Result<Vec<Record>, CliErr
     let _progress = Progress::new("pkeu");
     let mut records = Vec::new();
     for exponent in [Exponent::Full, Exponent::Public(SHORT_EXPONENT)] {
-        let options = Operations {
+        let options = Speed {
             lineup: LineupOptions { against: vec![Against::None], batch: 1 },
             bits: SIZES.to_vec(),
             exponent: Some(exponent),

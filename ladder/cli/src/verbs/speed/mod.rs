@@ -3,13 +3,12 @@
 pub(crate) mod explained;
 mod gpu;
 mod multi;
-pub(crate) mod queue;
 pub(crate) mod rows;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, ValueEnum};
 use tollgate_bench::Series;
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Record, Unit};
@@ -29,23 +28,6 @@ use crate::verbs::kernel;
 
 use rows::{Row, rows};
 
-#[derive(Args, Clone, Debug)]
-#[command(args_conflicts_with_subcommands = true)]
-pub(crate) struct Speed {
-    #[command(flatten)]
-    pub(crate) operations: Operations,
-
-    #[command(subcommand)]
-    pub(crate) verb: Option<SubVerb>,
-}
-
-/// Other tables of operations.
-#[derive(Clone, Debug, Subcommand)]
-pub(crate) enum SubVerb {
-    /// Measure the engine's queue: with many threads, with one, and with random arrivals
-    Queue(Queue),
-}
-
 /// The libraries and the batch that operations are measured with.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct LineupOptions {
@@ -53,7 +35,7 @@ pub(crate) struct LineupOptions {
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "openssl,aws-lc,ring")]
     pub(crate) against: Vec<Against>,
 
-    /// Operations in a batch, 1 to 1024; 1 measures no batches
+    /// Speed in a batch, 1 to 1024; 1 measures no batches
     #[arg(long, value_name = "N", default_value = "8")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) batch: u32,
@@ -61,7 +43,7 @@ pub(crate) struct LineupOptions {
 
 /// The table of operations.
 #[derive(Args, Clone, Debug)]
-pub(crate) struct Operations {
+pub(crate) struct Speed {
     #[command(flatten)]
     pub(crate) lineup: LineupOptions,
 
@@ -94,25 +76,6 @@ pub(crate) struct Operations {
     #[arg(long, value_name = "UNIT")]
     #[arg(conflicts_with_all = ["key", "multi", "exponent", "batch", "against"])]
     pub(crate) unit: Option<OffloadUnit>,
-}
-
-#[derive(Args, Clone, Debug)]
-pub(crate) struct Queue {
-    /// Sizes of keys in bits, separated by commas
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "1024,2048")]
-    #[arg(value_parser = key_bits)]
-    pub(crate) bits: Vec<u32>,
-
-    #[command(flatten)]
-    pub(crate) written: Written,
-
-    /// RSA private key (PEM or DER, PKCS#8 or PKCS#1) to use instead of the built-in keys
-    #[arg(long, value_name = "FILE", conflicts_with = "bits")]
-    pub(crate) key: Option<PathBuf>,
-
-    /// Seconds for each size
-    #[arg(short = 'z', long, value_name = "S", default_value = "12", value_parser = seconds)]
-    pub(crate) seconds: f64,
 }
 
 /// The libraries to compare with.
@@ -171,10 +134,6 @@ const MULTI_SECONDS: f64 = 4.0;
 const KERNEL_PART: f64 = 0.1;
 
 pub(crate) fn run(options: &Speed) -> Result<ExitCode, CliError> {
-    let options = match &options.verb {
-        Some(SubVerb::Queue(options)) => return queue::run(options),
-        None => &options.operations,
-    };
     if options.unit == Some(OffloadUnit::Gpu) {
         return gpu::run(options);
     }
@@ -191,7 +150,7 @@ pub(crate) fn run(options: &Speed) -> Result<ExitCode, CliError> {
 /// rows. Kernels in `known` are not measured again. After Ctrl-C, returns the records of the
 /// completed rows.
 pub(crate) fn collect(
-    options: &Operations,
+    options: &Speed,
     known: &[Record],
     run: &mut Run,
 ) -> Result<Vec<Record>, CliError> {
@@ -287,9 +246,9 @@ mod tests {
     use crate::options::Verb;
     use crate::options::tests::verb;
 
-    fn speed(flags: &str) -> Operations {
+    fn speed(flags: &str) -> Speed {
         match verb(&format!("speed {flags}")) {
-            Verb::Speed(Speed { operations, verb: None }) => operations,
+            Verb::Speed(options) => options,
             other => unreachable!("speed was asked for: {other:?}"),
         }
     }

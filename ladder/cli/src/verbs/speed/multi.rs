@@ -6,12 +6,12 @@ use std::sync::{Barrier, OnceLock};
 use std::thread;
 use std::time::Instant;
 
+use tollgate_bench::median_estimate;
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Record, Topic, Unit};
 use tollgate_report::grid::{Column, grid};
 
-use super::Operations;
-use super::queue::median;
+use super::Speed;
 use super::rows::rows;
 use crate::cells::{self, float};
 use crate::error::CliError;
@@ -36,7 +36,7 @@ const COLUMNS: [Column; 5] = [
 
 /// Measures every row with `threads` threads; after Ctrl-C, returns the completed rows.
 pub(super) fn collect(
-    options: &Operations,
+    options: &Speed,
     (threads, seconds): (u32, f64),
     run: &mut Run,
 ) -> Result<Vec<Record>, CliError> {
@@ -53,7 +53,8 @@ pub(super) fn collect(
         let mut found = Vec::new();
         for (contender, rates) in contenders.iter().zip(&rates) {
             let subject = row.subject(contender)?.with(word::THREADS, threads)?;
-            let rate = median(rates)?;
+            let rate = median_estimate(rates)
+                .ok_or_else(|| error!("too little time to measure: raise --seconds"))?;
             found.push(figures.measured(&subject, word::OPERATIONS_PER_S, Unit::PerSecond, rate));
         }
         Ok(Some(found))
@@ -66,7 +67,7 @@ const NONE_LEFT: usize = usize::MAX;
 /// Returns the operations per second of all threads together, by contender and slice; `None` after
 /// Ctrl-C. Each thread makes its own keys and contenders, which cannot move between threads.
 fn rates(
-    options: &Operations,
+    options: &Speed,
     (row, contenders): (usize, usize),
     threads: u32,
     slice: Duration,
@@ -159,7 +160,7 @@ mod tests {
 
     #[test]
     fn two_threads_have_a_sum() {
-        let options = Operations { bits: vec![512], ..defaults() };
+        let options = Speed { bits: vec![512], ..defaults() };
         let mut run = Run::new(None).unwrap();
         let records = collect(&options, (2, 0.5), &mut run).unwrap();
         assert!(records.iter().all(|record| record.subject.parameter(word::THREADS) == Some("2")));

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Key as KeyName, Operation, Subject, Topic};
 
-use super::{Against, Exponent, LineupOptions, Operations};
+use super::{Against, Exponent, LineupOptions, Speed};
 use crate::contenders::{Contender, Job, aws_lc, curves, openssl, ring, tollgate};
 use crate::error::CliError;
 use crate::figures::subject;
@@ -36,7 +36,7 @@ const CURVES: [(KeyName, Operation); 8] = [
 ];
 
 /// Returns the rows that the options select.
-pub(crate) fn rows(options: &Operations) -> Result<Vec<Row>, CliError> {
+pub(crate) fn rows(options: &Speed) -> Result<Vec<Row>, CliError> {
     let sizes = if options.bits.is_empty() { &SIZES[..] } else { &options.bits };
     let operations = match options.exponent {
         None => &[KeyOperation::Sign, KeyOperation::Verify, KeyOperation::VerifyOnce][..],

@@ -31,7 +31,7 @@ use crate::run::Run;
 use crate::verbs::bench::profile::Profiler;
 use crate::verbs::bench::setups::{Started, Starter};
 use crate::verbs::bench::{plan, report};
-use crate::verbs::speed::{self, Against, LineupOptions, Operations};
+use crate::verbs::speed::{self, Against, LineupOptions, Speed};
 
 /// Maximum seconds for each row of rung 2, which gives the factors of signatures.
 const SPEED_SECONDS_MAX: f64 = 1.0;
@@ -116,7 +116,7 @@ fn speeds(options: &Tune, run: &mut Run) -> Result<Vec<Record>, CliError> {
         bits.push(own);
     }
     bits.dedup();
-    let request = Operations {
+    let request = Speed {
         lineup: LineupOptions { against: vec![Against::Openssl], batch: 8 },
         bits,
         seconds: Some(options.seconds.min(SPEED_SECONDS_MAX)),

@@ -58,8 +58,7 @@ pub(crate) struct ResponseCurve {
     #[arg(long)]
     pub(crate) same_rates: bool,
 
-    /// Draw the curves as SVG in FILE, replacing it; with bursts and --same-rates, one burst over
-    /// time
+    /// Draw the curves as SVG in FILE, replacing it
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<OutputFile>,
 }

@@ -1,25 +1,20 @@
 //! `tollgate bench response`: response times at shares of the capacity, predicted and measured.
 //!
-//! Three runs teach the prediction what it needs: a closed loop, which gives the capacity and the
-//! CPU time of a session; one with few connections, which shows the work of a turn of an event
-//! loop; and an open loop with few sessions at equal distances, which gives the times of sessions
-//! that do not wait for each other. Then the interruptions of the servers' cores are observed. All
-//! predictions are made before the loads are measured.
+//! Two runs teach the prediction what it needs: a closed loop, which gives the capacity and the CPU
+//! time of a session; and an open loop with few sessions at equal distances, which gives the times
+//! of sessions that do not wait for each other. All predictions are made before the loads are
+//! measured.
 
 mod burst;
-mod interruptions;
-mod model;
 mod prediction;
 mod table;
 
-use core::time::Duration;
 use std::process::ExitCode;
 
 use tollgate_load::{Arrivals, Context, Naming, Outcome, Pattern, Plan, Think, Verdict};
 use tollgate_record::vocabulary as word;
-use tollgate_record::{Record, Unit};
+use tollgate_record::{Estimate, Record, Unit};
 
-use super::batches;
 use super::moved::Moved;
 use super::out::Judged;
 use super::scenario::{Rounds, Scenario};
@@ -34,24 +29,17 @@ use crate::progress::{self, Progress};
 use crate::run::Run;
 
 use burst::Backlog;
-use interruptions::Observed;
-use model::{Basis, Model};
-use prediction::Prediction;
+use prediction::Model;
 
 /// The load of a core at which sessions at equal distances do not wait for each other. At lower
 /// loads, a core sleeps longer than at those of a curve, and takes longer to wake up. Several
 /// workers share this load, since their sessions come at random.
 const IDLE_LOAD: f64 = 0.25;
 
-/// The connections for each worker with which a turn of an event loop serves one or two.
-const FEW: u32 = 2;
-
 /// The load of a series of runs.
 #[derive(Clone, Copy, PartialEq)]
 enum At {
     Capacity,
-    /// In a closed loop with [`FEW`] connections for each worker.
-    FewConnections,
     /// In an open loop at [`IDLE_LOAD`].
     Idle,
     /// This share of the capacity.
@@ -64,7 +52,6 @@ impl At {
     fn words(self) -> String {
         match self {
             Self::Capacity => "capacity".to_owned(),
-            Self::FewConnections => "few connections".to_owned(),
             Self::Idle => "idle".to_owned(),
             Self::Load(load) => format!("load {}", percent(load)),
             Self::CapacityAfter => "capacity after the loads".to_owned(),
@@ -77,8 +64,6 @@ struct Curve {
     /// `rsa-2048 tls13, openssl`.
     label: String,
     capacity_per_s: f64,
-    /// The interruptions of the server's cores before and after the loads, in words.
-    interruptions: String,
     /// The capacity after the loads, if it moved by more than `--drift-max` or no run was valid:
     /// the curve then has no points.
     moved: Option<Moved>,
@@ -110,7 +95,7 @@ impl Curve {
 struct Point {
     load: f64,
     per_s: f64,
-    predicted: [Prediction; 4],
+    predicted: [Option<Estimate>; 4],
     /// Empty if the runs were invalid.
     measured: Vec<Record>,
 }
@@ -124,7 +109,7 @@ pub(super) fn run(
     let watch = Watch::of(options)?;
     let progress = Progress::new("bench");
     let plans = plan::plans(options)?;
-    let rows = options.keys().len() * plans.len() * (4 + asked.loads.len());
+    let rows = options.keys().len() * plans.len() * (3 + asked.loads.len());
     progress::plan(rows, plan::seconds(options));
     let (mut scenarios, mut curves) = (Vec::new(), Vec::new());
     'all: for key in options.keys() {
@@ -144,16 +129,14 @@ pub(super) fn run(
         }
     }
     drop(progress);
-    if let Some(file) = asked.svg.as_deref()
-        && !(asked.same_rates && burst::draw(file, &curves)?)
-    {
+    if let Some(file) = asked.svg.as_deref() {
         table::draw(file, &curves)?;
     }
     let mut text = report::heading(options, &run.host) + "\n";
     let doubtful = |scenario: &&Scenario| scenario.verdict() != Verdict::Valid;
     scenarios.iter().filter(doubtful).for_each(|scenario| text += &scenario.verdict_text());
     text += &table::text(asked, &curves);
-    text += &burst::text(&curves, asked.same_rates)?;
+    text += &burst::text(&curves);
     let have_moved = curves.iter().any(|curve| curve.moved.is_some());
     let ended = run.end(&text);
     end(options, &run, &watch, &scenarios.iter().map(Judged::scenario).collect::<Vec<_>>())?;
@@ -198,18 +181,7 @@ impl Series<'_> {
         let at = |load: f64| -> Vec<Plan> {
             capacity.iter().map(|&own| open(plan, load * whole(own))).collect()
         };
-        // observed three times, since a machine's interruptions change within minutes
-        let mut seen = self.interruptions(&label, plan, 1.0 / 3.0)?;
         let workers = u32::try_from(plan::server_cores(self.options).len().max(1))?;
-        let few = if model::has_loops(self.options) {
-            let connections = (FEW * workers).max(all[0].threads);
-            let few = Plan { connections, ..all[0].clone() };
-            self.measured(&label, &vec![few; self.names.len()], At::FewConnections, run)?
-        } else {
-            Some(vec![Vec::new(); self.names.len()])
-        };
-        let Some(few) = few else { return Ok(None) };
-        seen.add(self.interruptions(&label, plan, 1.0 / 3.0)?);
         let idle_load = IDLE_LOAD / f64::from(workers);
         let idle = |own: &f64| Plan {
             arrivals: Arrivals::open(Pattern::Constant { per_s: idle_load * own }),
@@ -219,16 +191,8 @@ impl Series<'_> {
         let Some(idle) = self.measured(&label, &idle, At::Idle, run)? else {
             return Ok(None);
         };
-        seen.add(self.interruptions(&label, plan, 1.0 / 3.0)?);
-        if interrupt::asked() {
-            return Ok(None);
-        }
-        let batch_ns = batches::times(self.rig.key())?;
-        let model = |((full, few), idle): ((&Vec<Outcome>, &Vec<Outcome>), &Vec<Outcome>)| {
-            let basis = Basis { full, few, idle, interruptions: &seen, batch_ns: &batch_ns };
-            Model::of(self.options, &basis)
-        };
-        let models = full.iter().zip(&few).zip(&idle).map(model);
+        let models = full.iter().zip(&idle);
+        let models = models.map(|(full, idle)| Model::of(self.options, full, idle));
         let models = models.collect::<Result<Vec<_>, CliError>>()?;
         let mut curves = Vec::new();
         for ((naming, &capacity), model) in self.names.iter().zip(&capacity).zip(&models) {
@@ -240,26 +204,20 @@ impl Series<'_> {
                 let predicted = model.predict(&plan)?;
                 let subject = naming.subject(&plan)?.with(word::LOAD, load)?;
                 let all = prediction::FIGURES.into_iter().zip(&predicted);
-                let all = all.map(|((_, quantity), of)| (quantity, Unit::Nanos, of.simulated));
+                let all =
+                    all.filter_map(|((_, quantity), of)| Some((quantity, Unit::Nanos, (*of)?)));
                 let mut figures: Vec<_> = all.collect();
                 if points.len() + 1 == asked.loads.len() {
                     backlog = Backlog::predict(model, &plan, load)?;
                 }
                 if let Some(backlog) = &backlog {
-                    figures.extend(backlog.predictions()?);
+                    figures.extend(backlog.predictions());
                 }
                 run.output.records(&prediction::records(figures, &subject, &basis))?;
                 points.push(Point { load, per_s, predicted, measured: Vec::new() });
             }
             let label = format!("{label}, {}", naming.by);
-            curves.push(Curve {
-                label,
-                capacity_per_s: capacity,
-                interruptions: String::new(),
-                moved: None,
-                points,
-                backlog,
-            });
+            curves.push(Curve { label, capacity_per_s: capacity, moved: None, points, backlog });
         }
         for (number, &load) in asked.loads.iter().enumerate() {
             let plans = at(load);
@@ -288,21 +246,11 @@ impl Series<'_> {
         if after.is_none() && interrupt::asked() {
             return Ok(None);
         }
-        let seen_after = self.interruptions(&label, plan, 1.0)?;
         for (number, curve) in curves.iter_mut().enumerate() {
-            curve.interruptions = seen.servers.words(&seen_after.servers);
             let after = after.as_ref().and_then(|after| rate(&after[number]));
             curve.judge(after, self.options.load.drift_max);
         }
         Ok(Some(curves))
-    }
-
-    /// Observes the cores for this share of the time for which a server is measured at one load.
-    fn interruptions(&self, label: &str, plan: &Plan, share: f64) -> Result<Observed, CliError> {
-        progress::row(self.scenarios.len(), &format!("{label}, interruptions"));
-        let time = share * f64::from(self.options.rounds) * self.options.seconds;
-        let (servers, clients) = (plan::server_cores(self.options), &plan.cores);
-        Observed::observe(&servers, clients, Duration::from_secs_f64(time), plan)
     }
 
     /// Returns the records of a server's CPU time at capacity and idle: the basis of predictions.
@@ -342,7 +290,7 @@ impl Series<'_> {
         match at {
             At::Capacity | At::Idle => {}
             // they would have the subjects of those at capacity
-            At::FewConnections | At::CapacityAfter => scenario.records.clear(),
+            At::CapacityAfter => scenario.records.clear(),
             At::Load(load) => {
                 for record in &mut scenario.records {
                     record.subject = record.subject.clone().with(word::LOAD, load)?;

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use tollgate_record::{Estimate, PerSecond, Quantity};
+use tollgate_report::chart::{Plane, Series, planes};
 use tollgate_report::grid::{Column, grid};
-use tollgate_report::points::{Plane, Series, planes};
 use tollgate_report::text::wrapped;
 
 use super::prediction::FIGURES;
@@ -15,13 +15,12 @@ use crate::error::CliError;
 use crate::options::ResponseCurve;
 use crate::verbs::bench::times::short;
 
-const COLUMNS: [Column; 9] = [
+const COLUMNS: [Column; 8] = [
     Column::figures("load", 4),
     Column::figures("sess/s", 6),
     Column::words("", 3),
     Column::figures("formula", 8),
-    Column::figures("simulated", 9),
-    Column::figures("95 % of runs", 17),
+    Column::figures("95 % interval", 17),
     Column::figures("measured", 8),
     Column::figures("95 % interval", 17),
     Column::figures("off", 6),
@@ -31,7 +30,7 @@ const COLUMNS: [Column; 9] = [
 type Figure = fn(&Point, usize) -> Option<f64>;
 
 /// The load up to which the summary counts.
-const SUMMARY_LOAD: f64 = 0.9;
+const SUMMARY_LOAD: f64 = 0.7;
 
 pub(super) fn text(asked: &ResponseCurve, curves: &[Curve]) -> String {
     let mut text = String::new();
@@ -45,7 +44,6 @@ pub(super) fn text(asked: &ResponseCurve, curves: &[Curve]) -> String {
         }
         let capacity = PerSecond::new(curve.capacity_per_s);
         text += &wrapped(&format!("{}: capacity {capacity}; {}", curve.label, summary(curve)));
-        text += &wrapped(&curve.interruptions);
         text += &grid(&COLUMNS, curve.points.iter().flat_map(rows).collect());
         text += "\n";
     }
@@ -55,12 +53,11 @@ pub(super) fn text(asked: &ResponseCurve, curves: &[Curve]) -> String {
     }
     text + &wrapped(
         "load: share of the capacity in a closed loop; p50, p90, p99: of the time from the intended \
-         start to the last byte; CPU: of the server for a session; formula: one queue for each core, for the \
-         CPU time at capacity; simulated: before the runs, for their arrivals, with the stages of a session, \
-         batches of operations, turns of event loops, cores that wake up and are interrupted, and the time of \
-         a session outside the server in the run whose sessions hardly wait; 95 % of runs: with other \
-         arrivals; measured: median of the rounds; off: simulated by measured; -: no steady state, or no \
-         valid run",
+         start to the last byte; CPU: of the server for a session; formula: a \
+         queue for each core, for the CPU time at capacity, and what a session takes longer that hardly \
+         waits; use it for goals up to a load of 70 %: above, batches, bursts of arrivals and \
+         interruptions decide; measured: median of the rounds; off: formula by measured; -: no steady \
+         state, or no valid run",
     )
 }
 
@@ -69,7 +66,7 @@ pub(super) fn text(asked: &ResponseCurve, curves: &[Curve]) -> String {
 fn gain(two: &[Curve]) -> String {
     let of = |curve: &Curve| {
         let point = curve.points.last()?;
-        Some((point.load, point.predicted[2].simulated.point(), measured(point, 2)?.point()))
+        Some((point.load, point.predicted[2].map(|p99| p99.point()), measured(point, 2)?.point()))
     };
     let [baseline, other] = two else { return String::new() };
     let (Some((load, predicted, seen)), Some((_, predicted_0, seen_0))) = (of(other), of(baseline))
@@ -81,14 +78,14 @@ fn gain(two: &[Curve]) -> String {
     }
     let (by, against) = (other.by(), baseline.by());
     wrapped(&format!(
-        "same arrivals, load {}: the p99 of {against} is {:.1} times that of {by}; predicted: {:.1}",
+        "same arrivals, load {}: the p99 of {against} is {:.1} times that of {by}; predicted: {}",
         percent(load),
         seen_0 / seen,
-        predicted_0 / predicted
+        or_dash(predicted_0.zip(predicted), |(slow, fast)| format!("{:.1}", slow / fast)),
     ))
 }
 
-/// Describes the largest errors of the two models.
+/// Describes the largest errors of the prediction.
 fn summary(curve: &Curve) -> String {
     let worst = |number: usize, of: Figure| {
         let points = curve.points.iter().filter(|point| point.load <= SUMMARY_LOAD + 1e-9);
@@ -100,17 +97,16 @@ fn summary(curve: &Curve) -> String {
         });
         or_dash(worst, percent)
     };
-    let simulated = |point: &Point, number: usize| Some(point.predicted[number].simulated.point());
-    let formula = |point: &Point, number: usize| point.predicted[number].formula;
     format!(
-        "up to a load of {}, the simulation is off by at most {} (p50) and {} (p99), the formula by \
-         {} and {}",
+        "up to a load of {}, the formula is off by at most {} (p50) and {} (p99)",
         percent(SUMMARY_LOAD),
-        worst(0, simulated),
-        worst(2, simulated),
-        worst(0, formula),
-        worst(2, formula)
+        worst(0, predicted),
+        worst(2, predicted)
     )
+}
+
+fn predicted(point: &Point, number: usize) -> Option<f64> {
+    point.predicted[number].map(|predicted| predicted.point())
 }
 
 fn measured(point: &Point, number: usize) -> Option<Estimate> {
@@ -120,8 +116,7 @@ fn measured(point: &Point, number: usize) -> Option<Estimate> {
 
 fn rows(point: &Point) -> Vec<Vec<String>> {
     let row = |(number, (name, _)): (usize, &(&str, Quantity))| {
-        let predicted = &point.predicted[number];
-        let simulated = predicted.simulated;
+        let formula = point.predicted[number];
         let measured = measured(point, number);
         let is_first = number == 0;
         let of_first = |text: String| if is_first { text } else { String::new() };
@@ -129,12 +124,11 @@ fn rows(point: &Point) -> Vec<Vec<String>> {
             of_first(percent(point.load)),
             of_first(PerSecond::new(point.per_s).to_string().replace("/s", "")),
             (*name).to_owned(),
-            or_dash(predicted.formula, time),
-            time(simulated.point()),
-            interval(simulated),
+            or_dash(formula, |formula| time(formula.point())),
+            or_dash(formula, interval),
             or_dash(measured, |measured| time(measured.point())),
             or_dash(measured, interval),
-            or_dash(measured, |measured| off(simulated, measured)),
+            or_dash(formula.zip(measured), |(formula, measured)| off(formula, measured)),
         ]
     };
     FIGURES.iter().enumerate().map(row).collect()
@@ -158,23 +152,23 @@ pub(super) fn interval(of: Estimate) -> String {
 /// Draws a chart for each server.
 pub(super) fn draw(file: &Path, curves: &[Curve]) -> Result<(), CliError> {
     let plane = |curve: &Curve| {
-        let series = |(number, name, of): (usize, &str, Figure)| {
+        let series = |(colour, (number, name, of)): (usize, (usize, &str, Figure))| {
             let at = |point: &Point| Some((100.0 * point.load, of(point, number)? / 1e6));
-            Series { name: name.to_owned(), points: curve.points.iter().filter_map(at).collect() }
+            let points = curve.points.iter().filter_map(at).collect();
+            Series { name: name.to_owned(), points, colour, is_dashed: false }
         };
         let seen = |point: &Point, number| measured(point, number).map(|found| found.point());
-        let simulated =
-            |point: &Point, number: usize| Some(point.predicted[number].simulated.point());
         let all = [
             (0, "p50 measured", seen as Figure),
-            (0, "p50 predicted", simulated),
+            (0, "p50 predicted", predicted),
             (2, "p99 measured", seen),
-            (2, "p99 predicted", simulated),
+            (2, "p99 predicted", predicted),
         ];
         Plane {
             title: curve.label.clone(),
             axes: ["load, % of the capacity".to_owned(), "ms from the intended start".to_owned()],
-            series: all.into_iter().map(series).collect(),
+            series: all.into_iter().enumerate().map(series).collect(),
+            is_from_zero: false,
         }
     };
     let steady = curves.iter().filter(|curve| curve.moved.is_none());
@@ -187,12 +181,11 @@ mod tests {
     use tollgate_record::{Kind, Record};
 
     use super::*;
-    use crate::verbs::bench::response::prediction::Prediction;
     use crate::verbs::compare::tests::record;
 
     fn point(load: f64, measured_ns: Option<f64>) -> Point {
-        let simulated = Estimate::new(1e6, (0.9e6, 1.2e6), 41).unwrap();
-        let formula = (load < 0.95).then_some(0.5e6);
+        let formula = Estimate::new(1e6, (0.9e6, 1.2e6), 41).unwrap();
+        let formula = Some(formula).filter(|_| load < 0.95);
         let quantities = FIGURES.into_iter().map(|(_, quantity)| quantity);
         let measured = measured_ns.into_iter().flat_map(|ns| {
             quantities.clone().map(move |quantity| Record {
@@ -201,19 +194,13 @@ mod tests {
                 ..record("server/rsa-2048/tls13?by=openssl", ns)
             })
         });
-        Point {
-            load,
-            per_s: 1000.0 * load,
-            predicted: [Prediction { formula, simulated }; 4],
-            measured: measured.collect(),
-        }
+        Point { load, per_s: 1000.0 * load, predicted: [formula; 4], measured: measured.collect() }
     }
 
     fn curve(label: &str, points: Vec<Point>) -> Curve {
         Curve {
             label: label.to_owned(),
             capacity_per_s: 1000.0,
-            interruptions: "no interruption".to_owned(),
             moved: None,
             points,
             backlog: None,
@@ -222,14 +209,14 @@ mod tests {
 
     #[test]
     fn errors_stand_beside_each_point_and_above_the_table() {
-        let points = vec![point(0.5, Some(0.8e6)), point(0.9, Some(1e6)), point(0.95, None)];
+        let points = vec![point(0.5, Some(0.8e6)), point(0.7, Some(1e6)), point(0.95, None)];
         let curve = curve("rsa-2048 tls13, openssl", points);
         let asked = |same_rates| ResponseCurve { loads: Vec::new(), same_rates, svg: None };
         let text = text(&asked(false), &[curve]);
         assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
         let flat = text.replace("\n  ", " ");
-        assert!(flat.contains("simulation is off by at most 25 % (p50) and 25 % (p99)"), "{text}");
-        assert!(flat.contains("the formula by 50 % and 50 %"), "{text}");
+        assert!(flat.contains("the formula is off by at most 25 % (p50) and 25 % (p99)"), "{text}");
+        assert!(flat.contains("goals up to a load of 70 %"), "{text}");
         let off: Vec<&str> = text.lines().filter(|line| line.contains("p50  ")).collect();
         assert!(off[0].ends_with("+25 %") && off[1].ends_with("+0 %"), "{text}");
         assert!(off[2].ends_with('-'), "no valid run, no error: {text}");

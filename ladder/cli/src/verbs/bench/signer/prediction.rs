@@ -1,7 +1,7 @@
 //! The response times of open loops, as the model of `tollgate fleet signers` predicts them.
 
 use tollgate_bench::median;
-use tollgate_fleet::queue::{Steady, Turns};
+use tollgate_fleet::simulation::{Batching, Steady};
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Estimate, Quantity, Unit};
 
@@ -41,7 +41,7 @@ pub(super) struct Alone {
 
 /// A signer with one worker.
 pub(super) struct Model {
-    turns: Turns,
+    turns: Batching,
     /// The part of a response time that passes outside the signer, in nanoseconds.
     outside_ns: f64,
 }
@@ -64,7 +64,8 @@ impl Model {
         let others = 1.0 - 1.0 / float(width as u64);
         let turn_ns = ((alone.cpu_ns - batch_ns(0) - shared_ns) / others).max(0.0);
         let work_ns = (shared_ns - turn_ns * (1.0 - others)).max(0.0);
-        let turns = Turns::new(work_ns, (0..width).map(|size| turn_ns + batch_ns(size)).collect());
+        let turn = |size| turn_ns + batch_ns(size);
+        let turns = Batching::new(work_ns, &(0..width).map(turn).collect::<Vec<_>>());
         Some(Self {
             turns: turns.ok()?,
             outside_ns: (alone.response_ns - work_ns - turn_ns - batch_ns(0)).max(0.0),

@@ -23,7 +23,7 @@ use crate::progress::{self, Progress};
 use crate::run::Run;
 
 use super::rows::Row;
-use super::{Against, LineupOptions, Operations as Options, records_of};
+use super::{Against, LineupOptions, Speed as Options, records_of};
 use batches::Batches;
 
 /// Default seconds for each size.

@@ -1,14 +1,26 @@
-//! Simulated clients that give up, against queues whose answers are known.
+//! Simulated queues, clients that give up, and batches, against queues whose answers are known.
 #![allow(clippy::cast_precision_loss, reason = "tests; counts far below 2^53")]
 
+use tollgate_fleet::Error;
 use tollgate_fleet::queue::{Discipline, ServiceTime, Station};
-use tollgate_fleet::simulation::{Clients, Impatience, Outcome};
+use tollgate_fleet::simulation::{Batching, Clients, Outcome, Simulator};
 use tollgate_record::Nanos;
 
 use crate::exact;
-use crate::stages::{WORK_NS, poisson};
 
 const NEVER: f64 = 1e18;
+const WORK_NS: f64 = 1e6;
+
+/// Returns Poisson arrivals for one core at this load, with `sessions` sessions.
+fn poisson(load: f64, sessions: usize) -> Vec<Nanos> {
+    let mut random = fastrand::Rng::with_seed(11);
+    let mut now = 0.0;
+    let next = move || {
+        now += -(1.0 - random.f64()).ln() * WORK_NS / load;
+        Nanos::new(now)
+    };
+    core::iter::repeat_with(next).take(sessions).collect()
+}
 
 fn clients(patience_ns: Vec<f64>, retries: u32) -> Clients {
     Clients { patience_ns, retries, backoff_ns: 0.0, abandoned_work: 0.0 }
@@ -16,7 +28,7 @@ fn clients(patience_ns: Vec<f64>, retries: u32) -> Clients {
 
 fn run(cores: u32, service: &ServiceTime, clients: Clients, arrivals: Vec<Nanos>) -> Vec<Outcome> {
     let station = Station::new(cores, Discipline::OneQueue).unwrap();
-    Impatience::new(station, service, clients).unwrap().run(arrivals, 3)
+    Simulator::new(station, service, clients).unwrap().run(arrivals, 3)
 }
 
 fn sum(outcomes: &[Outcome], of: impl Fn(&Outcome) -> f64) -> f64 {
@@ -141,8 +153,54 @@ fn what_has_no_meaning_is_refused() {
         Clients { abandoned_work: 1.1, ..good.clone() },
     ] {
         let station = Station::new(1, Discipline::OneQueue).unwrap();
-        assert!(Impatience::new(station, &exact(1.0, 0.0), wrong).is_err());
+        assert!(Simulator::new(station, &exact(1.0, 0.0), wrong).is_err());
     }
     let per_core = Station::new(2, Discipline::QueuePerCore).unwrap();
-    assert!(Impatience::new(per_core, &exact(1.0, 0.0), good).is_err());
+    assert!(Simulator::new(per_core, &exact(1.0, 0.0), good).is_err());
+}
+
+/// Three requests of a core that runs batches of up to two.
+#[test]
+fn batches_take_what_waits() {
+    let core = Simulator::batching(vec![10.0, 12.0]).unwrap();
+    let run = core.run([0.0, 5.0, 6.0, 7.0].map(Nanos::new), 1);
+    // the first is alone, two wait until 10, and the last until 22
+    assert_eq!(responses(&run), [Some(10.0), Some(17.0), Some(16.0), Some(25.0)]);
+    assert_eq!(run.iter().map(|one| one.batch).collect::<Vec<_>>(), [1, 2, 2, 1]);
+    assert_eq!(work(&run), (32.0, 0.0));
+}
+
+#[test]
+fn batches_of_one_are_a_queue_of_constant_times() {
+    let core = Batching::new(0.0, &[WORK_NS]).unwrap();
+    let station = Station::new(1, Discipline::OneQueue).unwrap();
+    for load in [0.3, 0.6, 0.9] {
+        let steady = core.at(load * core.capacity_per_s()).unwrap();
+        assert!((steady.busy() / load - 1.0).abs() < 0.02, "{load}: {}", steady.busy());
+        assert!((steady.operations_per_batch() - 1.0).abs() < 1e-9);
+        let formula = station.quantile_at_load(0.9, load, &exact(WORK_NS, 0.0)).unwrap().point();
+        let p90 = steady.quantile_ns(0.9);
+        assert!((p90 / formula - 1.0).abs() < 0.1, "{load}: {p90} {formula}");
+    }
+}
+
+#[test]
+fn batches_grow_with_the_load_up_to_the_capacity() {
+    let batch_ns: Vec<f64> = (1..=8).map(|n| WORK_NS * f64::from(n).min(3.5)).collect();
+    let core = Batching::new(0.1 * WORK_NS, &batch_ns).unwrap();
+    assert!((core.capacity_per_s() - 8.0 / 4.3e-3).abs() < 1e-6);
+    let [calm, half, busy] =
+        [0.001, 0.5, 0.95].map(|load| core.at(load * core.capacity_per_s()).unwrap());
+    assert!((calm.quantile_ns(0.5) / 1.1e6 - 1.0).abs() < 1e-3);
+    assert!(calm.operations_per_batch() < half.operations_per_batch());
+    assert!(half.operations_per_batch() < busy.operations_per_batch());
+    assert!(busy.operations_per_batch() > 5.0 && busy.busy() > 0.9);
+    assert!(half.quantile_ns(0.99) < busy.quantile_ns(0.99));
+    let too_much = |load: f64| core.at(load * core.capacity_per_s());
+    assert!(matches!(too_much(1.01), Err(Error::Unstable { .. })));
+    assert!(too_much(0.96).is_err() && too_much(0.0).is_err());
+    for wrong in [vec![], vec![0.0], vec![f64::NAN], vec![1.0; 65]] {
+        assert!(Batching::new(0.0, &wrong).is_err());
+    }
+    assert!(Batching::new(-1.0, &[1.0]).is_err());
 }
