@@ -338,8 +338,9 @@ int tollgate_queue_counts(const struct tollgate_queue *queue,
                           uint64_t *batches);
 
 // Closes a queue: waits until all submitted operations have ended, at most a minute, and frees it.
-// If some have not ended then, returns TOLLGATE_PENDING, and the queue stays: their memory is still
-// in use, so call this function again. No other thread may be in a call with this queue. Loops stay valid, but accept no new operations. NULL is ignored.
+// If some have not ended then, returns TOLLGATE_PENDING, and the queue stays: their memory is
+// still in use, so call this function again. No other thread may be in a call with this queue.
+// Loops stay valid, but accept no new operations. NULL is ignored.
 int tollgate_queue_free(struct tollgate_queue *queue);
 
 // Creates the operations of an event loop on a queue. Free it with tollgate_loop_free().

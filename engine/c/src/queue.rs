@@ -108,8 +108,9 @@ pub unsafe extern "C" fn tollgate_queue_counts(
 }
 
 /// Closes a queue: waits until all submitted operations have ended, at most a minute, and frees it.
-/// If some have not ended then, returns TOLLGATE_PENDING, and the queue stays: their memory is still
-/// in use, so call this function again. No other thread may be in a call with this queue. Loops stay valid, but accept no new operations. NULL is ignored.
+/// If some have not ended then, returns TOLLGATE_PENDING, and the queue stays: their memory is
+/// still in use, so call this function again. No other thread may be in a call with this queue.
+/// Loops stay valid, but accept no new operations. NULL is ignored.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tollgate_queue_free(queue: *mut tollgate_queue) -> c_int {
     enter(|| {
