@@ -1,4 +1,5 @@
-//! The table of `tollgate bench experiment`: a row for each case, and the columns that its file names.
+//! The table of `tollgate bench experiment`: a row for each case, and the columns that its file
+//! names.
 
 use tollgate_record::{Estimate, Unit};
 
@@ -234,8 +235,8 @@ pub fn table(load: &str, columns: &[&Column], cases: &[Case]) -> String {
     Table { columns, rows, notes: vec![notes.join("; ")] }.text()
 }
 
-/// Returns the cycles of each case by part, and those of the paper; the part `other` of the paper is
-/// the sum of all parts that it does not have. Empty if a case has no parts.
+/// Returns the cycles of each case by part, and those of the paper; the part `other` of the paper
+/// is the sum of all parts that it does not have. Empty if a case has no parts.
 #[must_use]
 pub fn parts(cases: &[Case], published: &[(String, f64)]) -> String {
     if cases.is_empty() || cases.iter().any(|case| case.parts.is_empty()) {

@@ -5,7 +5,8 @@
 //! a whole report as one file. Related figures have the same subject and a quantity of the
 //! [vocabulary](tollgate_record::vocabulary). Their kind states whether they are measured,
 //! predicted or published. For a missing record, a table prints `-` or the command that measures
-//! it. [`rungs`] shows all six rungs in one table. Each rung also has its own table: [`kernel`], [`speed`], [`session`], [`server`], [`fleet`].
+//! it. [`rungs`] shows all six rungs in one table. Each rung also has its own table: [`kernel`],
+//! [`speed`], [`session`], [`server`], [`fleet`].
 //!
 //! The crate measures nothing. It accepts figures from other machines and tools, and does not panic
 //! on any record.
@@ -42,7 +43,6 @@ pub mod markdown;
 mod names;
 mod pairs;
 pub mod plan;
-pub mod points;
 pub mod profile;
 pub mod rungs;
 pub mod server;

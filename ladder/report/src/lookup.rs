@@ -127,9 +127,9 @@ impl<'a> Lookup<'a> {
 /// Removes duplicates; keeps the first occurrence of each.
 pub(crate) fn distinct<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Vec<T> {
     let mut found = Vec::new();
-    for one in all {
-        if !found.contains(&one) {
-            found.push(one);
+    for value in all {
+        if !found.contains(&value) {
+            found.push(value);
         }
     }
     found

@@ -16,7 +16,8 @@ const ACROSS: usize = 5;
 const LETTERS: &str = "abcdefghijklmnopqrstuvwxyz";
 
 const NOTE: &str = "ratio: the CPU time of the row's server for a session, divided by that of the \
-                    column's: median of the rounds, and its 95 % interval; ~: no difference is shown";
+                    column's: median of the rounds, and its 95 % interval; ~: no difference is \
+                    shown";
 
 /// A server and the earlier one to which its ratios belong.
 struct Pair<'a> {
@@ -101,9 +102,9 @@ fn table(load: &str, names: &[&str], pairs: &[Pair<'_>], from: usize) -> Table {
     let heading = Column::words("", 34).headed("CPU time, ratio".to_owned());
     let row = |place: usize| {
         let cpu = |earlier: usize| {
-            let is_it =
+            let is_wanted =
                 |pair: &&Pair<'_>| pair.by == names[place] && pair.against == names[earlier];
-            pairs.iter().find(is_it)?.cpu
+            pairs.iter().find(is_wanted)?.cpu
         };
         let cells = |earlier: usize| {
             // of a server itself: the letter shows the place in the line

@@ -12,15 +12,11 @@ use crate::names::{INSECURE_NOTE, is_insecure, operation};
 use crate::table::{Row, Table};
 use crate::text::wrapped;
 
-/// The length of a bar for the cost of single operations, in characters.
-const BAR: f64 = 24.0;
-
-const COLUMNS: [Column; 7] = fitting([
+const COLUMNS: [Column; 6] = fitting([
     Column::figures("requests", 8),
     Column::words("cut", 17),
     Column::figures("cycles/op", 9),
     Column::figures("share", 5),
-    Column::words("against single operations", 25),
     Column::words("built in", 17),
     Column::figures("loses", 7),
 ]);
@@ -64,7 +60,7 @@ pub fn table(records: &[Record]) -> String {
 
 /// Returns the operation and the costs of its forms.
 fn head(lookup: Lookup<'_>, subject: &Subject) -> String {
-    let one = lookup.cycles(Measured, &single(subject), CYCLES_PER_OPERATION);
+    let alone = lookup.cycles(Measured, &single(subject), CYCLES_PER_OPERATION);
     let costs = |subject: Option<Subject>| {
         let record = predicted(lookup, &subject?)?;
         record.conditions.get(COSTS).filter(|costs| !costs.is_empty())
@@ -74,7 +70,7 @@ fn head(lookup: Lookup<'_>, subject: &Subject) -> String {
     let built_in = costs(built_in(subject)).map_or("one by one", |costs| costs);
     wrapped(&format!(
         "{name}: one alone {} cycles; of that: {measured}; built in: {built_in}",
-        cell(one)
+        cell(alone)
     ))
 }
 
@@ -84,13 +80,9 @@ fn row(lookup: Lookup<'_>, subject: &Subject) -> Row {
     let cut = |record: Option<&Record>| cell(record.and_then(|record| record.conditions.get(CUT)));
     let here = predicted(lookup, subject);
     let other = built_in(subject).and_then(|subject| predicted(lookup, &subject));
-    let one = lookup.cycles(Measured, &single(subject), CYCLES_PER_OPERATION);
+    let alone = lookup.cycles(Measured, &single(subject), CYCLES_PER_OPERATION);
     let (of_here, of_other) = (cycles(here), cycles(other));
     let differs = other.is_some() && cut(here) != cut(other);
-    let bar = match (of_here, one) {
-        (Some(here), Some(one)) if one.get() > 0.0 => bar(here / one),
-        _ => String::new(),
-    };
     let loses = match (of_here, of_other) {
         (Some(here), Some(other)) if differs && here.get() > 0.0 => {
             format!("{:.1} %", 100.0 * (other / here - 1.0))
@@ -100,19 +92,11 @@ fn row(lookup: Lookup<'_>, subject: &Subject) -> Row {
     let cells = vec![
         cut(here),
         cell(of_here),
-        share(of_here, one),
-        bar,
+        share(of_here, alone),
         if differs { cut(other) } else { String::new() },
         loses,
     ];
     Row::new(subject.parameter(BATCH).unwrap_or(MISSING), cells)
-}
-
-/// Returns a bar for the share. Its length is limited to that of single operations, because records
-/// may contain any number.
-fn bar(share: f64) -> String {
-    let length = (BAR * share.clamp(0.0, 1.0)).round();
-    (0..24).map(f64::from).take_while(|at| *at < length).map(|_| '#').collect()
 }
 
 fn predicted<'a>(lookup: Lookup<'a>, subject: &Subject) -> Option<&'a Record> {
@@ -125,16 +109,4 @@ fn single(subject: &Subject) -> Subject {
 
 fn built_in(subject: &Subject) -> Option<Subject> {
     subject.with(PLAN, BUILT_IN).ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_bar_is_as_long_as_its_share() {
-        assert_eq!(bar(0.5).len(), 12);
-        assert_eq!([bar(0.0).len(), bar(1.0).len(), bar(7.0).len()], [0, 24, 24]);
-        assert_eq!(bar(f64::NAN), "");
-    }
 }

@@ -52,10 +52,10 @@ fn of_service(
     service: &Subject,
     profiled: &[&Subject],
 ) -> Vec<(String, Table)> {
-    let own = || profiled.iter().filter(|full| full.without(&[PART, DETAIL, BY]) == *service);
-    let servers = distinct(own().map(|full| full.without(&[PART, DETAIL])));
+    let of_all = || profiled.iter().filter(|full| full.without(&[PART, DETAIL, BY]) == *service);
+    let servers = distinct(of_all().map(|full| full.without(&[PART, DETAIL])));
     let mut parts = distinct(
-        own().map(|full| (full.parameter(PART).unwrap_or_default(), full.parameter(DETAIL))),
+        of_all().map(|full| (full.parameter(PART).unwrap_or_default(), full.parameter(DETAIL))),
     );
     parts.sort_by_key(|(part, _)| rank(part));
     // leave out a detail that is the only one of its part: it repeats the figure of the part
@@ -163,8 +163,8 @@ fn part_of(server: &Subject, part: &str, detail: Option<&str>) -> Option<Subject
     }
 }
 
-/// Returns the session whose prediction is compared: the server's own if its calls are known, otherwise the
-/// same session of the embedded server, `by=openssl` for `by=nginx-openssl`.
+/// Returns the session whose prediction is compared: the server's own if its calls are known,
+/// otherwise the same session of the embedded server, `by=openssl` for `by=nginx-openssl`.
 fn predicted_by(lookup: Lookup<'_>, server: &Subject) -> Option<Subject> {
     if has_own_prediction(lookup, server) { Some(server.clone()) } else { engine(server) }
 }

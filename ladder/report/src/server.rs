@@ -40,7 +40,8 @@ const TIMES: [Column; 8] = fitting([
 
 /// Returns the tables of every measured server: sessions per second with interval and prediction,
 /// CPU time of server and client per session, times of connect, handshake and transaction, and
-/// ratios of several servers. Sentences on the ratio between servers, and on doubts about the measurement, follow.
+/// ratios of several servers. Sentences on the ratio between servers, and on doubts about the
+/// measurement, follow.
 #[must_use]
 pub fn table(records: &[Record]) -> String {
     let tables = tables(records);

@@ -39,9 +39,9 @@ pub struct Row {
 /// Returns a row for each session, and sentences with the changes of their parts.
 #[must_use]
 pub fn table(rows: &[Row]) -> String {
-    let note = "before, after: CPU time of the server for a session, measured and predicted; sess/s: \
-                of a core that does nothing else; meas.: measured after the change; error: after, \
-                compared with meas.";
+    let note = "before, after: CPU time of the server for a session, measured and predicted; \
+                sess/s: of a core that does nothing else; meas.: measured after the change; \
+                error: after, compared with meas.";
     let lines = rows.iter().map(line).collect();
     let table = Table { columns: COLUMNS.into(), rows: lines, notes: vec![note.to_owned()] };
     let sentences: Vec<String> =

@@ -176,9 +176,9 @@ pub fn study() -> String {
         }
     }
     text + &wrapped(
-        "RSA-1024: CRT, 3 products for each prime to enter and leave; Itanium with a sliding window \
-         of 5 bits, UltraSPARC III bit by bit (1.5 products per bit). The products are 46 % of \
-         Itanium's measured operation: the rest is library, conversion and recombination. At 800 MHz \
-         the measured rate is 1212 per s, if it is linear in the clock.",
+        "RSA-1024: CRT, 3 products for each prime to enter and leave; Itanium with a sliding \
+         window of 5 bits, UltraSPARC III bit by bit (1.5 products per bit). The products are 46 \
+         % of Itanium's measured operation: the rest is library, conversion and recombination. At \
+         800 MHz the measured rate is 1212 per s, if it is linear in the clock.",
     )
 }

@@ -267,9 +267,9 @@ fn exponentiations(all: &[Measured]) -> String {
     }
     text += &wrapped(
         "Exponentiations of 1024 bits: the cycles of their products; executed as a whole they take \
-         up to 1 % more. FIPS products, one random exponent, windows skip zeros. squaring: a separate \
-         routine for squares. Each power in the table takes 128 bytes: 2^(k - 1) powers for a sliding \
-         window of k bits, 2^k - 1 for a fixed one.",
+         up to 1 % more. FIPS products, one random exponent, windows skip zeros. squaring: a \
+         separate routine for squares. Each power in the table takes 128 bytes: 2^(k - 1) powers \
+         for a sliding window of k bits, 2^k - 1 for a fixed one.",
     );
     text += &wrapped(&format!(
         "[GTS07] gives about 12.5 million cycles without the configuration. {} of the {count} \

@@ -169,8 +169,8 @@ impl Kernel {
         let loads = if call.numbers == 1 { rows } else { 0.0 };
         let live = 4 * call.size.k + 2;
         // A row copies the folded digit to all lanes, carries out of it by a shift and an addition,
-        // and adds the two sums of a column. If two numbers share the lanes, it copies a digit of x,
-        // too.
+        // and adds the two sums of a column. If two numbers share the lanes, it copies a digit of
+        // x, too.
         let others = if call.numbers == 1 { 4.0 * rows } else { 5.0 * rows };
         let chain = rows / 2.0;
         with_registers(self.issued(call.size), others, loads, chain, rows, live, registers)

@@ -11,7 +11,8 @@ use crate::need::Need;
 use crate::plan::{Session, SessionPlan};
 use crate::primitive::Primitive;
 
-/// The batches of a server at one number of connections. A primitive that is not in them runs alone.
+/// The batches of a server at one number of connections. A primitive that is not in them runs
+/// alone.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Batches(BTreeMap<Primitive, u32>);
 

@@ -1,7 +1,7 @@
 //! Predicts the cost of one TLS session to a server, by part, from measured primitives.
 //!
-//! A session is a handshake, one `GET`, one response, and the end of the connection. Its cost to the
-//! server, in core cycles, is the sum of its parts, as \[ETI10\] and \[ITA00\] split it:
+//! A session is a handshake, one `GET`, one response, and the end of the connection. Its cost to
+//! the server, in core cycles, is the sum of its parts, as \[ETI10\] and \[ITA00\] split it:
 //!
 //! | part | description | source |
 //! |---|---|---|

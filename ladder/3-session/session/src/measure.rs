@@ -35,8 +35,8 @@ struct Prepared<'w> {
 /// Measures the primitives of all sessions of a plan, replays the sessions without the server, and
 /// predicts the cost of each session by part.
 ///
-/// `server` is a stock server such as `nginx`; without a name, or if the calls of the server are not
-/// known, the sessions are those of the embedded server. `stop` is polled before each sample.
+/// `server` is a stock server such as `nginx`; without a name, or if the calls of the server are
+/// not known, the sessions are those of the embedded server. `stop` is polled before each sample.
 /// `progress` receives the share done, in [0, 1].
 ///
 /// # Errors

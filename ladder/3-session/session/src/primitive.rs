@@ -72,8 +72,8 @@ impl Primitive {
         }
     }
 
-    /// The subject of the primitive's figure, if it runs in batches of this size. It names the key or
-    /// the engine only if that affects the cost.
+    /// The subject of the primitive's figure, if it runs in batches of this size. It names the key
+    /// or the engine only if that affects the cost.
     pub(crate) fn subject(self, session: &Session, batch: u32) -> Result<Subject, BadSubject> {
         let name = match self {
             Self::Private(operation) => format!("{}/{operation}", session.key),

@@ -88,14 +88,11 @@ errors! {
         NoGroup = "the suite needs a group; give at least one";
         NoScheme = "no signature scheme; give at least one";
         NotEstablished = "application data or a key update before the end of the handshake";
-        Pin = "the pin is not the DER of an X.509 certificate, or of a public key on RSA, P-256, \
-            P-384 or Ed25519";
         SendAfterClose = "application data or a key update after close";
         SentTooMuch = "more bytes announced as sent than were waiting";
         SessionUnfit = "the session to resume is empty, or of another suite";
         ServerName = "not a DNS name in ASCII of at most 253 bytes, without a dot at its end; leave \
             it out for an address";
-        UpdateUnknown = "key updates need TLS 1.3";
     }
 }
 
@@ -135,13 +132,9 @@ errors! {
         KeySize { bits: usize } = "the RSA key of its certificate has {bits} bits; to verify or to \
             encrypt it must have 2048 to 8192";
         KeyShare = "its public key for the agreement is invalid";
-        LeafMismatch = "its certificate is not the expected one";
         MessageTooLong { found_bytes: usize, limit_bytes: usize } =
             "a handshake message or cookie of {found_bytes} bytes; at most {limit_bytes} are read";
         NoCertificate = "it sent no certificate";
-        PrimeSize { bits: u32 } = "it chose a prime of {bits} bits; 1024 to 4096 are supported";
-        PrimeUnnamed = "it chose a prime without a name for the agreement; offer no groups to take \
-            any";
         RecordOverflow { found_bytes: usize, limit_bytes: usize } =
             "a record of {found_bytes} bytes; at most {limit_bytes} are allowed";
         RecordType { found: Content } = "a record of type {found}; does the port speak TLS?";
@@ -179,12 +172,11 @@ impl Violation {
             | Self::Group { .. }
             | Self::IllegalParameter { .. }
             | Self::KeyShare
-            | Self::PrimeUnnamed
             | Self::RetryVain
             | Self::SignatureScheme { .. } => AlertDescription::ILLEGAL_PARAMETER,
             Self::BadFinished | Self::BadSignature => AlertDescription::DECRYPT_ERROR,
             Self::BadRecordMac => AlertDescription::BAD_RECORD_MAC,
-            Self::Certificate | Self::LeafMismatch => AlertDescription::BAD_CERTIFICATE,
+            Self::Certificate => AlertDescription::BAD_CERTIFICATE,
             Self::CertificateKeyType | Self::KeySize { .. } => {
                 AlertDescription::UNSUPPORTED_CERTIFICATE
             }
@@ -199,7 +191,6 @@ impl Violation {
             | Self::RetryTwice
             | Self::UnexpectedMessage { .. }
             | Self::Unprotected { .. } => AlertDescription::UNEXPECTED_MESSAGE,
-            Self::PrimeSize { .. } => AlertDescription::INSUFFICIENT_SECURITY,
             Self::RecordOverflow { .. } => AlertDescription::RECORD_OVERFLOW,
             Self::RecordVersion { .. } | Self::Version { .. } => AlertDescription::PROTOCOL_VERSION,
         }

@@ -126,7 +126,7 @@ impl<'a> Hello12<'a> {
                         return Err(illegal("renegotiation_info"));
                     }
                 }
-                Extension::EC_POINT_FORMATS if settings.suite.has_curve() => {
+                Extension::EC_POINT_FORMATS if settings.suite.has_group() => {
                     let formats = content.vector(1, "ec_point_formats")?;
                     if !formats.rest().contains(&0) {
                         return Err(illegal("ec_point_formats"));
@@ -151,8 +151,8 @@ pub(crate) enum Hello13<'a> {
     Goes {
         /// True if the server accepts the offered pre-shared key.
         psk: bool,
-        /// The server's key share; `None` only if a pre-shared key is used alone.
-        share: Option<(Group, &'a [u8])>,
+        /// The server's key share.
+        share: (Group, &'a [u8]),
     },
 }
 
@@ -215,12 +215,7 @@ impl<'a> Hello13<'a> {
             return Ok(Self::Retry { group, cookie });
         }
         let share = group.zip(public);
-        // the server omits its key share if and only if it accepts a pre-shared key alone
-        let alone = psk && settings.psk_alone;
-        if share.is_some() == alone {
-            return Err(illegal("key_share"));
-        }
-        Ok(Self::Goes { psk, share })
+        Ok(Self::Goes { psk, share: share.ok_or(illegal("key_share"))? })
     }
 }
 

@@ -46,24 +46,14 @@ impl Freshness {
     }
 }
 
-/// The expected certificate.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Pin {
-    /// This leaf certificate, in DER.
-    Leaf(Vec<u8>),
-    /// Any leaf with this `SubjectPublicKeyInfo`, in DER.
-    Spki(Vec<u8>),
-}
-
 /// The offers and checks of a client.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The offered suite, which determines the version.
     pub suite: Suite,
     /// The offered groups in order of preference. TLS 1.3 sends a key share for the first group,
-    /// and for another group after a `HelloRetryRequest`. If the list is empty, TLS 1.2 with DHE
-    /// accepts any prime of 1024 to 4096 bits from the server. In TLS 1.2 with ECDSA, the groups
-    /// also restrict the curve of the certificate's key (RFC 8422 §5.1.1).
+    /// and for another group after a `HelloRetryRequest`. In TLS 1.2 with ECDSA, the
+    /// groups also restrict the curve of the certificate's key (RFC 8422 §5.1.1).
     pub groups: Vec<Group>,
     /// The offered signature schemes in order of preference. In TLS 1.3 they select the kind of the
     /// certificate's key.
@@ -78,9 +68,6 @@ pub struct Settings {
     /// Keeps sessions for [`Connection::save`](crate::Connection::save); otherwise tickets are
     /// counted and dropped.
     pub save_sessions: bool,
-    /// Resumes in TLS 1.3 with the pre-shared key alone (`psk_ke`), without a new key agreement and
-    /// so without forward secrecy.
-    pub psk_alone: bool,
     /// Offers encrypt-then-MAC in TLS 1.2 with a block cipher (RFC 7366).
     pub encrypt_then_mac: bool,
     /// The handshakes that verify the signature.
@@ -93,15 +80,12 @@ pub struct Settings {
     /// The client certificate. If it is `None`, or if none of its signature schemes fits, the
     /// client answers a request with an empty certificate.
     pub identity: Option<Arc<Identity>>,
-    /// The expected certificate. If it is `None`, any certificate whose key fits the suite is
-    /// accepted.
-    pub pin: Option<Pin>,
 }
 
 impl Settings {
     /// Returns the default settings for a suite:
     ///
-    /// * Groups: X25519 (and P-256 for ECDSA certificates), or ffdhe2048 for DHE.
+    /// * Groups: X25519 (and P-256 for ECDSA certificates).
     /// * Signature schemes: the schemes of elliptic curves if the suite requires them, otherwise
     ///   the schemes of RSA.
     /// * Application protocol: `http/1.1`.
@@ -112,7 +96,6 @@ impl Settings {
         Self {
             suite,
             groups: match suite.exchange() {
-                KeyExchange::DheRsa => vec![Group::Ffdhe2048],
                 KeyExchange::EcdheEcdsa => vec![Group::X25519, Group::P256],
                 _ => vec![Group::X25519],
             },
@@ -124,13 +107,11 @@ impl Settings {
             alpn: vec![b"http/1.1".to_vec()],
             tickets: true,
             save_sessions: false,
-            psk_alone: false,
             encrypt_then_mac: true,
             verify_signature: VerifySignature::Always,
             key_share: Freshness::Fresh,
             premaster: Freshness::Fresh,
             identity: None,
-            pin: None,
         }
     }
 

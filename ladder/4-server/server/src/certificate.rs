@@ -13,12 +13,11 @@ use openssl::hash::MessageDigest;
 use openssl::nid::Nid;
 use openssl::pkey::{PKey, Private};
 use openssl::rsa::Rsa;
-use openssl::ssl::{SslContextBuilder, SslVerifyMode};
 use openssl::x509::extension::{BasicConstraints, SubjectAlternativeName};
-use openssl::x509::{X509, X509NameBuilder, X509Ref};
+use openssl::x509::{X509, X509NameBuilder};
 use zeroize::Zeroizing;
 
-use crate::error::{Error, Rejected, Unavailable, one_line};
+use crate::error::{Error, one_line};
 use crate::kinds::KeyKind;
 
 /// The longest PEM file that is read, in bytes.
@@ -63,7 +62,7 @@ impl Certificate {
         let credentials = Credentials::load(self)?;
         let key = PKey::private_key_from_der(&credentials.key)
             .and_then(|key| key.private_key_to_pem_pkcs8())
-            .map_err(Unavailable::openssl("writing the key"))?;
+            .map_err(Error::openssl("writing the key"))?;
         Ok(Self::Pem { chain: credentials.chain_pem()?, key: Zeroizing::new(key) })
     }
 }
@@ -88,13 +87,6 @@ pub(crate) struct Credentials {
     /// The private key in DER. Each worker decodes it into its own library context.
     pub(crate) key: Zeroizing<Vec<u8>>,
     pub(crate) kind: KeyKind,
-    /// The files, for messages.
-    files: Option<Files>,
-}
-
-struct Files {
-    chain: PathBuf,
-    key: PathBuf,
 }
 
 impl Credentials {
@@ -102,10 +94,11 @@ impl Credentials {
     pub(crate) fn load(certificate: &Certificate) -> Result<Self, Error> {
         match certificate {
             Certificate::Files { chain, key } => {
-                let files = Files { chain: chain.clone(), key: key.clone() };
-                let (chain, key) = (read("the certificate", chain)?, read("the private key", key)?);
-                let parsed = Self::parse(&chain, &key).map_err(|why| files.name(why))?;
-                Ok(Self { files: Some(files), ..parsed })
+                let chain_pem = read("cannot read the certificate", chain)?;
+                let key_pem = read("cannot read the private key", key)?;
+                Self::parse(&chain_pem, &key_pem).map_err(|why| {
+                    Error::new(format!("{}, {}: {why}", chain.display(), key.display()))
+                })
             }
             Certificate::Pem { chain, key } => Self::parse(chain, key),
             Certificate::SelfSigned(kind) => self_signed(*kind),
@@ -113,9 +106,14 @@ impl Credentials {
     }
 
     fn parse(chain: &[u8], key: &[u8]) -> Result<Self, Error> {
-        let broken = |stack: ErrorStack| Rejected::Certificate(one_line(&stack));
+        let unusable_certificate = |why: &str| {
+            Error::new(format!(
+                "no usable certificate: {why}: give PEM, the server's certificate first"
+            ))
+        };
+        let broken = |stack: ErrorStack| unusable_certificate(&one_line(&stack));
         let chain = X509::stack_from_pem(chain).map_err(broken)?;
-        let none = || Rejected::Certificate("no PEM block of a certificate in it".to_owned());
+        let none = || unusable_certificate("no PEM block of a certificate in it");
         let public = chain.first().ok_or_else(none)?.public_key().map_err(broken)?;
         let mut encrypted = false;
         // Without a callback, OpenSSL prompts for a passphrase on the terminal.
@@ -124,28 +122,22 @@ impl Credentials {
             Err(ErrorStack::get())
         });
         if encrypted {
-            return Err(Rejected::Key("it is encrypted".to_owned()).into());
+            return Err(unusable_key("it is encrypted"));
         }
-        let key = key.map_err(|stack| Rejected::Key(one_line(&stack)))?;
+        let key = key.map_err(|stack| unusable_key(&one_line(&stack)))?;
         if !public.public_eq(&key) {
-            return Err(Rejected::KeyMismatch.into());
+            return Err(Error::new(
+                "the private key does not match the certificate: give a matching pair",
+            ));
         }
-        let kind = KeyKind::of(&key)
-            .ok_or_else(|| Rejected::Key("its type or curve is not supported".to_owned()))?;
-        Self::new(chain, &key, kind).map_err(Unavailable::openssl("writing the key"))
+        let kind =
+            KeyKind::of(&key).ok_or_else(|| unusable_key("its type or curve is not supported"))?;
+        Self::new(chain, &key, kind).map_err(Error::openssl("writing the key"))
     }
 
     fn new(chain: Vec<X509>, key: &PKey<Private>, kind: KeyKind) -> Result<Self, ErrorStack> {
         let key = Zeroizing::new(key.private_key_to_der()?);
-        Ok(Self { chain, key, kind, files: None })
-    }
-
-    /// Adds the file to an error about this certificate or its key.
-    pub(crate) fn name(&self, why: Error) -> Error {
-        match &self.files {
-            Some(files) => files.name(why),
-            None => why,
-        }
+        Ok(Self { chain, key, kind })
     }
 
     /// Returns the chain in PEM, for clients that should trust it.
@@ -153,80 +145,48 @@ impl Credentials {
         let mut pem = Vec::new();
         for certificate in &self.chain {
             let block = certificate.to_pem();
-            pem.extend(block.map_err(Unavailable::openssl("writing the certificate"))?);
+            pem.extend(block.map_err(Error::openssl("writing the certificate"))?);
         }
         Ok(pem)
     }
 }
 
-impl Files {
-    /// Adds the file at fault to an error.
-    fn name(&self, why: Error) -> Error {
-        let Error::Rejected(why) = why else { return why };
-        let file = match why {
-            Rejected::Key(_) | Rejected::KeyMismatch => &self.key,
-            _ => &self.chain,
-        };
-        Rejected::File { file: file.clone(), why: Box::new(why) }.into()
-    }
-}
-
-/// Reads trust anchors in PEM.
-pub(crate) fn read_roots(pem: &[u8]) -> Result<Vec<X509>, Error> {
-    let broken = |why: String| Rejected::Certificate(format!("trust anchors of clients: {why}"));
-    let roots = X509::stack_from_pem(pem).map_err(|stack| broken(one_line(&stack)))?;
-    if roots.is_empty() {
-        return Err(broken("no PEM block of a certificate in them".to_owned()).into());
-    }
-    Ok(roots)
-}
-
-/// Lets connections request a certificate, and end if the client has none that these roots issued.
-pub(crate) fn require(context: &mut SslContextBuilder, roots: &[X509]) -> Result<(), ErrorStack> {
-    for root in roots {
-        context.cert_store_mut().add_cert(root.clone())?;
-        context.add_client_ca(root)?;
-    }
-    context.set_verify(SslVerifyMode::PEER | SslVerifyMode::FAIL_IF_NO_PEER_CERT);
-    Ok(())
+pub(crate) fn unusable_key(why: &str) -> Error {
+    Error::new(format!(
+        "no usable private key: {why}: give an unencrypted PEM key: RSA, ECDSA on P-256 or P-384, \
+         or Ed25519"
+    ))
 }
 
 /// Reads a file of at most [`PEM_BYTES_MAX`].
-fn read(what: &'static str, path: &Path) -> Result<Zeroizing<Vec<u8>>, Error> {
-    let refuse = |why| Rejected::unreadable(what, path, why);
-    let file = File::open(path).map_err(refuse)?;
+fn read(doing: &str, path: &Path) -> Result<Zeroizing<Vec<u8>>, Error> {
+    let refuse = Error::path(doing, path);
+    let file = File::open(path).map_err(&refuse)?;
     // Allocated at once: a buffer that grows leaves copies of the key behind.
     let mut bytes = Zeroizing::new(Vec::with_capacity(PEM_BYTES_MAX + 1));
-    file.take(PEM_BYTES_MAX as u64 + 1).read_to_end(&mut bytes).map_err(refuse)?;
+    file.take(PEM_BYTES_MAX as u64 + 1).read_to_end(&mut bytes).map_err(&refuse)?;
     if bytes.len() > PEM_BYTES_MAX {
         let why = format!("more than {PEM_BYTES_MAX} bytes: not a key or certificate");
-        return Err(refuse(io::Error::other(why)).into());
+        return Err(refuse(io::Error::other(why)));
     }
     Ok(bytes)
 }
 
 fn self_signed(kind: KeyKind) -> Result<Credentials, Error> {
     if !KeyKind::SELF_SIGNED.contains(&kind) && kind != KeyKind::OF_2001 {
-        let why = format!(
-            "self-signed keys are of {:?} only",
-            KeyKind::SELF_SIGNED.map(|k| k.to_string())
-        );
-        return Err(Rejected::Key(why).into());
+        let kinds = KeyKind::SELF_SIGNED.map(|kind| kind.to_string());
+        return Err(unusable_key(&format!("self-signed keys are of {kinds:?} only")));
     }
-    let made = make_key(kind).and_then(|key| {
-        let certificate = make_certificate("localhost", &key, kind, None)?;
-        Credentials::new(vec![certificate], &key, kind)
-    });
-    made.map_err(Unavailable::openssl("making a certificate"))
-}
-
-pub(crate) fn make_key(kind: KeyKind) -> Result<PKey<Private>, ErrorStack> {
-    match kind {
-        KeyKind::EcdsaP256 => make_ec_key(Nid::X9_62_PRIME256V1),
-        KeyKind::EcdsaP384 => make_ec_key(Nid::SECP384R1),
-        KeyKind::Ed25519 => PKey::generate_ed25519(),
-        KeyKind::Rsa { bits } => PKey::from_rsa(Rsa::generate(bits)?),
-    }
+    let make = || {
+        let key = match kind {
+            KeyKind::EcdsaP256 => make_ec_key(Nid::X9_62_PRIME256V1)?,
+            KeyKind::EcdsaP384 => make_ec_key(Nid::SECP384R1)?,
+            KeyKind::Ed25519 => PKey::generate_ed25519()?,
+            KeyKind::Rsa { bits } => PKey::from_rsa(Rsa::generate(bits)?)?,
+        };
+        Credentials::new(vec![make_certificate(&key, kind)?], &key, kind)
+    };
+    make().map_err(Error::openssl("making a certificate"))
 }
 
 fn make_ec_key(curve: Nid) -> Result<PKey<Private>, ErrorStack> {
@@ -234,24 +194,9 @@ fn make_ec_key(curve: Nid) -> Result<PKey<Private>, ErrorStack> {
     PKey::from_ec_key(EcKey::generate(&group)?)
 }
 
-/// The issuer of a certificate.
-pub(crate) struct Issuer<'a> {
-    pub(crate) certificate: &'a X509Ref,
-    pub(crate) key: &'a PKey<Private>,
-    /// True if the new certificate cannot issue others.
-    pub(crate) of_leaf: bool,
-}
-
-/// Makes a certificate with this common name; without an issuer it is self-signed. The issuer's key
-/// has the same kind.
-pub(crate) fn make_certificate(
-    common_name: &str,
-    key: &PKey<Private>,
-    kind: KeyKind,
-    issuer: Option<&Issuer<'_>>,
-) -> Result<X509, ErrorStack> {
+fn make_certificate(key: &PKey<Private>, kind: KeyKind) -> Result<X509, ErrorStack> {
     let mut name = X509NameBuilder::new()?;
-    name.append_entry_by_nid(Nid::COMMONNAME, common_name)?;
+    name.append_entry_by_nid(Nid::COMMONNAME, "localhost")?;
     let name = name.build();
     let mut serial = BigNum::new()?;
     // Positive and of at most 20 bytes: RFC 5280 §4.1.2.2.
@@ -261,16 +206,11 @@ pub(crate) fn make_certificate(
     builder.set_version(2)?; // X.509 v3 counts from zero
     builder.set_serial_number(serial.to_asn1_integer()?.as_ref())?;
     builder.set_subject_name(&name)?;
-    builder.set_issuer_name(issuer.map_or(&*name, |issuer| issuer.certificate.subject_name()))?;
+    builder.set_issuer_name(&name)?;
     builder.set_not_before(Asn1Time::days_from_now(0)?.as_ref())?;
     builder.set_not_after(Asn1Time::days_from_now(30)?.as_ref())?;
     builder.set_pubkey(key)?;
-    let mut constraints = BasicConstraints::new();
-    constraints.critical();
-    if issuer.is_none_or(|issuer| !issuer.of_leaf) {
-        constraints.ca();
-    }
-    builder.append_extension(constraints.build()?)?;
+    builder.append_extension(BasicConstraints::new().critical().ca().build()?)?;
     let names = SubjectAlternativeName::new()
         .dns("localhost")
         .ip("127.0.0.1")
@@ -282,6 +222,6 @@ pub(crate) fn make_certificate(
         KeyKind::EcdsaP384 => MessageDigest::sha384(),
         KeyKind::Ed25519 => MessageDigest::null(),
     };
-    builder.sign(issuer.map_or(key, |issuer| issuer.key), digest)?;
+    builder.sign(key, digest)?;
     Ok(builder.build())
 }

@@ -5,10 +5,12 @@ use core::time::Duration;
 use std::path::PathBuf;
 
 use crate::certificate::Certificate;
-use crate::error::{Misuse, WORKERS_MAX};
+use crate::error::Error;
 use crate::kinds::{Engine, KeyKind};
-use crate::notice::Notify;
 use crate::suite::{Group, Protocol, Suite};
+
+/// The maximum number of worker threads in one server.
+const WORKERS_MAX: usize = 1024;
 
 /// The resumption of sessions by clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +30,7 @@ pub enum Resumption {
 pub struct Config {
     /// The address to listen on; port 0 chooses a free port.
     pub address: SocketAddr,
-    /// The number of worker threads, 1 to [`WORKERS_MAX`]; each has its own listener, event loop
+    /// The number of worker threads, 1 to 1024; each has its own listener, event loop
     /// and TLS context.
     pub workers: usize,
     /// The logical cores, one per worker; `None` leaves the choice to the scheduler.
@@ -37,9 +39,6 @@ pub struct Config {
     pub engine: Engine,
     /// The certificate and its key.
     pub certificate: Certificate,
-    /// Trust anchors in PEM. If there are any, each client must present a certificate whose chain
-    /// ends at one of them, and sign with its key; a resumed session needs neither.
-    pub client_roots: Option<Vec<u8>>,
     /// The versions of TLS, at least one.
     pub protocols: Vec<Protocol>,
     /// Suites in order of preference; the server's order decides. If this list is empty, the server
@@ -47,9 +46,7 @@ pub struct Config {
     pub suites: Vec<Suite>,
     /// Groups in order of preference, at least one.
     pub groups: Vec<Group>,
-    /// Offers suites with RSA key exchange, which lack forward secrecy. A TLS 1.2 client without
-    /// `signature_algorithms` is then restricted to these suites; if they are not offered, its
-    /// handshake fails.
+    /// Offers suites with RSA key exchange, which lack forward secrecy.
     pub allow_rsa_kx: bool,
     /// Accepts an RSA key of 1024 bits: insecure, for comparisons with papers only.
     pub allow_rsa_1024: bool,
@@ -59,10 +56,8 @@ pub struct Config {
     pub root: Option<PathBuf>,
     /// The access log to append to, if any.
     pub access_log: Option<PathBuf>,
-    /// Bounds and time limits.
+    /// Time limits.
     pub limits: Limits,
-    /// Receives notices of the running server.
-    pub notify: Notify,
 }
 
 impl Default for Config {
@@ -73,7 +68,6 @@ impl Default for Config {
             pin: None,
             engine: Engine::OpenSsl,
             certificate: Certificate::default(),
-            client_roots: None,
             protocols: vec![Protocol::Tls12, Protocol::Tls13],
             suites: Vec::new(),
             groups: vec![Group::X25519, Group::P256],
@@ -83,15 +77,12 @@ impl Default for Config {
             root: None,
             access_log: None,
             limits: Limits::default(),
-            notify: Notify::default(),
         }
     }
 }
 
-/// The bounds that concern the clients of a server.
-///
-/// Time limits are checked every 100 ms, so a wait may last that much longer. No limit may exceed a
-/// day.
+/// The time limits of connections. They are checked every 100 ms, so a wait may last that much
+/// longer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// The longest time from accepting a connection to the end of its handshake.
@@ -103,11 +94,6 @@ pub struct Limits {
     pub request: Duration,
     /// The longest time in which a client accepts no bytes of a response.
     pub write: Duration,
-    /// The longest request line with headers, in bytes.
-    pub request_bytes_max: usize,
-    /// The maximum number of open connections of one worker. Further clients wait in the kernel's
-    /// queue.
-    pub connections_max: usize,
 }
 
 impl Default for Limits {
@@ -117,36 +103,42 @@ impl Default for Limits {
             idle: Duration::from_secs(15),
             request: Duration::from_secs(10),
             write: Duration::from_secs(30),
-            request_bytes_max: 16 * 1024,
-            connections_max: 16 * 1024,
         }
     }
 }
 
 impl Config {
     /// Checks everything that needs no certificate, file or socket.
-    pub(crate) fn check(&self) -> Result<(), Misuse> {
-        if !(1..=WORKERS_MAX).contains(&self.workers) {
-            return Err(Misuse::Workers(self.workers));
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        let workers = self.workers;
+        if !(1..=WORKERS_MAX).contains(&workers) {
+            let text = format!("{workers} workers: give a number from 1 to {WORKERS_MAX}");
+            return Err(Error::new(text));
         }
         if let Some(cores) = &self.pin
-            && cores.len() != self.workers
+            && cores.len() != workers
         {
-            return Err(Misuse::Pin { cores: cores.len(), workers: self.workers });
+            return Err(Error::new(format!(
+                "{} cores are given for {workers} workers: give one core per worker",
+                cores.len()
+            )));
         }
         if self.protocols.is_empty() {
-            return Err(Misuse::NoProtocol);
+            return Err(Error::new("no TLS version is configured: give at least one"));
         }
         if self.groups.is_empty() {
-            return Err(Misuse::NoGroup);
+            return Err(Error::new("no group for Diffie-Hellman: give at least one"));
         }
         let rsa_kx = self.suites.iter().find(|suite| suite.is_rsa_key_exchange());
         if let Some(suite) = rsa_kx
             && !self.allow_rsa_kx
         {
-            return Err(Misuse::RsaKeyExchange(*suite));
+            return Err(Error::new(format!(
+                "{suite} is RSA key exchange, which has no forward secrecy: allow it \
+                 (`allow_rsa_kx`) or leave the suite out"
+            )));
         }
-        self.limits.check()
+        Ok(())
     }
 
     /// Returns the suites of one protocol to offer with a key of this kind, in order of preference.
@@ -159,24 +151,5 @@ impl Config {
             self.protocols.contains(&protocol) && suite.protocol() == protocol && suite.suits(key)
         });
         suites
-    }
-}
-
-impl Limits {
-    fn check(&self) -> Result<(), Misuse> {
-        let times = [
-            ("handshake", self.handshake),
-            ("idle", self.idle),
-            ("request", self.request),
-            ("write", self.write),
-        ];
-        Misuse::check_times(&times)?;
-        if !(256..=1024 * 1024).contains(&self.request_bytes_max) {
-            return Err(Misuse::RequestBytes(self.request_bytes_max));
-        }
-        if self.connections_max == 0 {
-            return Err(Misuse::ZeroLimit("connections_max"));
-        }
-        Ok(())
     }
 }

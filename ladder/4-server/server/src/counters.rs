@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::failure::{End, Failure};
+use crate::failure::Failure;
 use crate::thread_clock::ThreadClock;
 
 /// The counts of a server since its start. The counts are exact if no connection is being served.
@@ -29,12 +29,8 @@ pub struct Counters {
     pub requests: u64,
     /// Number of responses that were begun and not completed.
     pub requests_cut: u64,
-    /// Number of responses begun, by status class: 1xx (never), 2xx, 3xx (never), 4xx, 5xx.
-    pub responses: [u64; 5],
     /// Number of bytes of bodies sent, before encryption.
     pub body_bytes: u64,
-    /// Number of connections that ended after a handshake, by reason.
-    pub ends: Vec<(End, u64)>,
     /// Number of pauses in accepting because no file descriptors were left.
     pub descriptor_pauses: u64,
     /// Number of turns of all event loops.
@@ -60,12 +56,6 @@ impl Counters {
     #[must_use]
     pub fn failed(&self, failure: Failure) -> u64 {
         self.handshakes_failed.iter().find(|(why, _)| *why == failure).map_or(0, |(_, n)| *n)
-    }
-
-    /// Returns the number of connections that ended this way after a handshake.
-    #[must_use]
-    pub fn ended(&self, end: End) -> u64 {
-        self.ends.iter().find(|(why, _)| *why == end).map_or(0, |(_, n)| *n)
     }
 }
 
@@ -152,9 +142,7 @@ pub(crate) struct Tally {
     pub(crate) handshakes_failed: [Count; Failure::ALL.len()],
     pub(crate) requests: Count,
     pub(crate) requests_cut: Count,
-    pub(crate) responses: [Count; 5],
     pub(crate) body_bytes: Count,
-    pub(crate) ends: [Count; End::ALL.len()],
     pub(crate) descriptor_pauses: Count,
     pub(crate) loop_turns: Count,
     /// The clock of the worker's thread.
@@ -164,11 +152,6 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    /// Counts a response that has begun.
-    pub(crate) fn count_response(&self, status: u16) {
-        self.responses[usize::from(status / 100 - 1)].add(1);
-    }
-
     /// Called by the worker when it starts.
     pub(crate) fn start_cpu(&self) {
         if let Some(clock) = ThreadClock::of_this_thread() {
@@ -212,19 +195,18 @@ pub(crate) fn sum(tallies: &[Tally]) -> Counters {
     let connections_closed = total(|tally| &tally.connections_closed);
     let connections = total(|tally| &tally.connections);
     let failed = |i: usize| tallies.iter().map(|tally| tally.handshakes_failed[i].read()).sum();
-    let ended = |i: usize| tallies.iter().map(|tally| tally.ends[i].read()).sum();
     Counters {
         connections,
         connections_open: connections.saturating_sub(connections_closed),
         handshakes_full: total(|tally| &tally.handshakes_full),
         handshakes_resumed: total(|tally| &tally.handshakes_resumed),
-        handshakes_failed: Failure::ALL.iter().map(|why| (*why, failed(*why as usize))).collect(),
+        handshakes_failed: Failure::ALL
+            .iter()
+            .map(|(why, _)| (*why, failed(*why as usize)))
+            .collect(),
         requests: total(|tally| &tally.requests),
         requests_cut: total(|tally| &tally.requests_cut),
-        responses: [0, 1, 2, 3, 4]
-            .map(|class| tallies.iter().map(|tally| tally.responses[class].read()).sum()),
         body_bytes: total(|tally| &tally.body_bytes),
-        ends: End::ALL.iter().map(|why| (*why, ended(*why as usize))).collect(),
         descriptor_pauses: total(|tally| &tally.descriptor_pauses),
         loop_turns: total(|tally| &tally.loop_turns),
         worker_cpu: tallies.iter().map(Tally::cpu).collect(),

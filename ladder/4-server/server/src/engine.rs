@@ -12,14 +12,14 @@ use openssl::lib_ctx::{LibCtx, LibCtxRef};
 use openssl::md_ctx::MdCtx;
 use openssl::pkey::{PKeyRef, Private};
 use openssl::ssl::{
-    AlpnError, ClientHelloResponse, Ssl, SslContext, SslContextBuilder, SslMode, SslOptions,
-    SslRef, SslSessionCacheMode, SslVersion, select_next_proto,
+    AlpnError, Ssl, SslContext, SslContextBuilder, SslMode, SslOptions, SslRef,
+    SslSessionCacheMode, SslVersion, select_next_proto,
 };
 
-use crate::certificate::{self, Credentials};
+use crate::certificate::{Credentials, unusable_key};
 use crate::config::{Config, Resumption};
 use crate::counters::SignerOperations;
-use crate::error::{Error, Misuse, Rejected, Unavailable, one_line};
+use crate::error::{Error, one_line};
 use crate::evp::{self, Source};
 use crate::ffi;
 use crate::kinds::{Engine, KeyKind};
@@ -55,11 +55,10 @@ impl Acceptor {
         let Setup { config, credentials, .. } = setup;
         let engine = config.engine;
         let library =
-            Library::new(engine).map_err(Unavailable::openssl("loading the engine's provider"))?;
+            Library::new(engine).map_err(Error::openssl("loading the engine's provider"))?;
         let context = context(&library, setup, handshakes)?;
         let key = context.private_key().expect("`context` gives it a key");
-        check_engine(config, library.context(), key, credentials.kind)
-            .map_err(|why| credentials.name(why))?;
+        check_engine(config, library.context(), key, credentials.kind)?;
         let before = library.operations();
         Ok(Self { context, library, engine, handshakes, before })
     }
@@ -79,23 +78,17 @@ impl Acceptor {
         self.library.operations().since(self.before)
     }
 
-    /// Creates another context with OpenSSL's defaults, and with an identity if there are
-    /// credentials.
+    /// Creates another context with the server's certificate, key and pauses, and OpenSSL's
+    /// defaults.
     pub(crate) fn plain_context(
         &self,
-        credentials: Option<&Credentials>,
+        credentials: &Credentials,
     ) -> Result<SslContextBuilder, ErrorStack> {
-        let mut context = ffi::context(self.library.context(), self.engine.query())?;
-        if let Some(credentials) = credentials {
-            let query = self.engine.query();
-            identity(&mut context, self.library.context(), query, credentials)?;
-        }
+        let (library, query) = (self.library.context(), self.engine.query());
+        let mut context = ffi::context(library, query)?;
+        identity(&mut context, library, query, credentials)?;
+        let_pause(&mut context, self.engine, self.handshakes)?;
         Ok(context)
-    }
-
-    /// Lets handshakes of this context pause, if those of [`Self::connection`] may.
-    pub(crate) fn let_pause(&self, context: &mut SslContextBuilder) -> Result<(), ErrorStack> {
-        let_pause(context, self.engine, self.handshakes)
     }
 
     /// Creates a connection, before its handshake.
@@ -119,22 +112,17 @@ fn let_pause(
 fn context(library: &Library, setup: &Setup, handshakes: Handshakes) -> Result<SslContext, Error> {
     let Setup { config, credentials, .. } = setup;
     let (key, query) = (credentials.kind, config.engine.query());
-    let mut context = ffi::context(library.context(), query)
-        .map_err(Unavailable::openssl("making a TLS context"))?;
+    let mut context =
+        ffi::context(library.context(), query).map_err(Error::openssl("making a TLS context"))?;
     negotiation(&mut context, config, key)?;
-    look_at_hellos(&mut context, config, key);
     field(&mut context, config, key, library.context())
-        .map_err(Unavailable::openssl("setting the prime field of DHE"))?;
+        .map_err(Error::openssl("setting the prime field of DHE"))?;
     resumption(&mut context, setup)
-        .map_err(Unavailable::openssl("setting up the resumption of sessions"))?;
+        .map_err(Error::openssl("setting up the resumption of sessions"))?;
     let_pause(&mut context, config.engine, handshakes)
-        .map_err(Unavailable::openssl("setting up pauses of handshakes"))?;
-    if let Some(roots) = &config.client_roots {
-        certificate::require(&mut context, &certificate::read_roots(roots)?)
-            .map_err(Unavailable::openssl("setting the trust anchors of clients"))?;
-    }
+        .map_err(Error::openssl("setting up pauses of handshakes"))?;
     identity(&mut context, library.context(), query, credentials)
-        .map_err(Unavailable::openssl("giving TLS the certificate and key"))?;
+        .map_err(Error::openssl("giving TLS the certificate and key"))?;
     Ok(context.build())
 }
 
@@ -144,7 +132,7 @@ fn negotiation(
     config: &Config,
     key: KeyKind,
 ) -> Result<(), Error> {
-    let doing = || Unavailable::openssl("setting versions, suites and groups");
+    let doing = || Error::openssl("setting versions, suites and groups");
     let tls12 = config.suites_of(Protocol::Tls12, key);
     let tls13 = config.suites_of(Protocol::Tls13, key);
     let spoken =
@@ -154,7 +142,10 @@ fn negotiation(
         (true, false) => (SslVersion::TLS1_2, SslVersion::TLS1_2),
         (false, true) => (SslVersion::TLS1_3, SslVersion::TLS1_3),
         (false, false) => {
-            return Err(Misuse::NoSuite { key: key.to_string() }.into());
+            return Err(Error::new(format!(
+                "none of the suites fits the {key} key and a configured TLS version: give other \
+                 suites, or none for the defaults"
+            )));
         }
     };
     context.set_min_proto_version(Some(least)).map_err(doing())?;
@@ -192,25 +183,6 @@ fn negotiation(
 
 fn names(suites: &[Suite]) -> String {
     suites.iter().map(|suite| suite.openssl_name()).collect::<Vec<_>>().join(":")
-}
-
-/// Looks at each `ClientHello` before libssl does, for clients that cannot verify signatures.
-fn look_at_hellos(context: &mut SslContextBuilder, config: &Config, key: KeyKind) {
-    let mut rsa_kx = config.suites_of(Protocol::Tls12, key);
-    rsa_kx.retain(|suite| suite.is_rsa_key_exchange());
-    if rsa_kx.is_empty() {
-        return;
-    }
-    let suites = CString::new(names(&rsa_kx)).expect("names have no NUL");
-    context.set_client_hello_callback(move |ssl, _| {
-        // RFC 5246 §7.4.1.4.1: a client without this extension verifies SHA-1 only, and the
-        // security level forbids signatures with SHA-1. OpenSSL would then refuse RSA key exchange
-        // too, although RSA key exchange needs no signature.
-        if ffi::lacks_signature_algorithms(ssl) {
-            ffi::negotiate_without_signature(ssl, &suites)?;
-        }
-        Ok(ClientHelloResponse::SUCCESS)
-    });
 }
 
 /// Sets the prime field for DHE in TLS 1.2: the first field of the configured groups, or ffdhe2048.
@@ -266,7 +238,8 @@ fn identity(
     rest.iter().try_for_each(|certificate| context.add_extra_chain_cert(certificate.clone()))
 }
 
-/// Signs once, and looks up the provider for decryption if a suite needs decryption. A key caches its import, so handshakes use the same provider as this check.
+/// Signs once, and looks up the provider for decryption if a suite needs decryption. A key caches its
+/// import, so handshakes use the same provider as this check.
 fn check_engine(
     config: &Config,
     library: &LibCtx,
@@ -276,12 +249,16 @@ fn check_engine(
     let engine = config.engine;
     let source = Source { library, query: engine.query() };
     let fails =
-        |why: ErrorStack| Rejected::Key(format!("signing with it fails: {}", one_line(&why)));
+        |why: ErrorStack| unusable_key(&format!("signing with it fails: {}", one_line(&why)));
     let expect = |provider: String| {
         if provider == engine.provider() {
             return Ok(());
         }
-        Err(Error::from(Rejected::Engine { engine, key: kind.to_string(), instead: provider }))
+        Err(Error::new(format!(
+            "engine {engine} does not support this {kind} key (provider {provider} would sign): \
+             give an RSA key of two primes and 1024 to 8192 bits, or, if the processor has AVX-512 \
+             IFMA or AVX2, BMI2 and ADX, a key on P-256; or choose engine openssl"
+        )))
     };
     expect(signer(source, key, kind.digest()).map_err(fails)?)?;
     let rsa_kx = config.suites_of(Protocol::Tls12, kind);

@@ -1,4 +1,4 @@
-//! Reasons of failed handshakes and of ended connections, as in counters and the access log.
+//! Reasons of failed handshakes, as in counters and the access log.
 
 use core::fmt;
 use std::io;
@@ -6,74 +6,53 @@ use std::io;
 use openssl::error::ErrorStack;
 use openssl::ssl::ErrorCode;
 
-macro_rules! words {
-    ($(#[$doc:meta])* $name:ident {
-        $($(#[$variant_doc:meta])* $variant:ident = $word:literal,)*
-    }) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-        pub enum $name { $($(#[$variant_doc])* $variant,)* }
-
-        impl $name {
-            /// All reasons, in the order of their words.
-            pub const ALL: &[Self] = &[$(Self::$variant,)*];
-
-            /// Returns the word in metrics and logs.
-            #[must_use]
-            pub const fn word(self) -> &'static str {
-                match self { $(Self::$variant => $word,)* }
-            }
-        }
-
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(self.word())
-            }
-        }
-    };
+/// The reason of a failed handshake.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Failure {
+    /// The client sent a fatal alert; the log has its number.
+    Alert,
+    /// The client closed or reset the connection.
+    Closed,
+    /// The private-key operation, or something else on the server's side, failed.
+    Internal,
+    /// The first bytes are no TLS record, or a record is malformed.
+    Malformed,
+    /// No suite, group or signature algorithm in common.
+    NothingShared,
+    /// The server stopped.
+    Stopped,
+    /// The handshake took longer than the limit.
+    Timeout,
+    /// No version in common.
+    Version,
+    /// Another rule of TLS was broken.
+    Violation,
 }
 
-words! {
-    /// The reason of a failed handshake.
-    Failure {
-        /// The client sent a fatal alert; the log has its number.
-        Alert = "alert",
-        /// The client closed or reset the connection.
-        Closed = "closed",
-        /// The private-key operation, or something else on the server's side, failed.
-        Internal = "internal",
-        /// The first bytes are no TLS record, or a record is malformed.
-        Malformed = "malformed",
-        /// No suite, group or signature algorithm in common.
-        NothingShared = "nothing_shared",
-        /// The server stopped.
-        Stopped = "stopped",
-        /// The handshake took longer than the limit.
-        Timeout = "timeout",
-        /// No version in common.
-        Version = "version",
-        /// Another rule of TLS was broken.
-        Violation = "violation",
+impl Failure {
+    /// All reasons, with their words in counters and logs.
+    pub const ALL: [(Self, &str); 9] = [
+        (Self::Alert, "alert"),
+        (Self::Closed, "closed"),
+        (Self::Internal, "internal"),
+        (Self::Malformed, "malformed"),
+        (Self::NothingShared, "nothing_shared"),
+        (Self::Stopped, "stopped"),
+        (Self::Timeout, "timeout"),
+        (Self::Version, "version"),
+        (Self::Violation, "violation"),
+    ];
+
+    /// Returns the word in counters and logs.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        Self::ALL[self as usize].1
     }
 }
 
-words! {
-    /// The end of a connection after its handshake.
-    End {
-        /// A file became shorter, or could not be read, while it was sent.
-        File = "file",
-        /// The client sent no request within the limit.
-        Idle = "idle",
-        /// The client closed with `close_notify`, or the server closed after its last response.
-        Orderly = "orderly",
-        /// The client closed without `close_notify`, or reset the connection.
-        Reset = "reset",
-        /// The server stopped before the connection ended.
-        Stopped = "stopped",
-        /// The client took longer than the limit to send a request or to accept a response.
-        Timeout = "timeout",
-        /// A rule of TLS was broken.
-        Violation = "violation",
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word())
     }
 }
 
@@ -160,24 +139,5 @@ impl Broken {
             _ if reason >= COMMON_REASONS => Failure::Internal,
             _ => Failure::Violation,
         })
-    }
-
-    /// Converts to the reason of a connection that ended after its handshake.
-    pub(crate) const fn end(self) -> End {
-        match self.failure {
-            Failure::Alert | Failure::Closed => End::Reset,
-            _ => End::Violation,
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_are_distinct_and_in_order() {
-        assert!(Failure::ALL.is_sorted_by(|a, b| a.word() < b.word()));
-        assert!(End::ALL.is_sorted_by(|a, b| a.word() < b.word()));
     }
 }

@@ -38,9 +38,6 @@ const WANT_ASYNC: c_int = 9;
 /// `OSSL_PARAM_UNSIGNED_INTEGER` of `openssl/core.h`.
 const UNSIGNED_INTEGER: c_uint = 2;
 
-/// `TLSEXT_TYPE_signature_algorithms` of `openssl/tls1.h`.
-const SIGNATURE_ALGORITHMS: c_uint = 13;
-
 unsafe extern "C" {
     fn SSL_CTX_new_ex(
         libctx: *mut sys::OSSL_LIB_CTX,
@@ -219,21 +216,6 @@ pub fn end_pauses(ssl: &SslRef) {
     unsafe { sys::SSL_ctrl(ssl.as_ptr(), CLEAR_MODE, MODE_ASYNC, ptr::null_mut()) };
 }
 
-/// Returns whether the `ClientHello` has no `signature_algorithms`. Valid only within its callback.
-pub(crate) fn lacks_signature_algorithms(ssl: &SslRef) -> bool {
-    let (mut data, mut len) = (ptr::null(), 0);
-    // SAFETY: a valid connection and two variables to fill.
-    let found = unsafe {
-        sys::SSL_client_hello_get0_ext(
-            ssl.as_ptr(),
-            SIGNATURE_ALGORITHMS,
-            &raw mut data,
-            &raw mut len,
-        )
-    };
-    found != 1
-}
-
 /// Lets a context encrypt its tickets with this key.
 pub(crate) fn set_ticket_key(
     context: &mut SslContextBuilder,
@@ -243,21 +225,6 @@ pub(crate) fn set_ticket_key(
     let bytes = key.as_ptr().cast_mut().cast();
     // SAFETY: a valid context; OpenSSL copies the bytes of a key of this length, and does not write.
     check(unsafe { sys::SSL_CTX_ctrl(context.as_ptr(), SET_TICKET_KEYS, length, bytes) })
-}
-
-/// Restricts the connection to these suites, which need no signature, and lets OpenSSL assume SHA-1
-/// as the client's signature algorithm. Without this assumption, OpenSSL refuses every suite.
-pub(crate) fn negotiate_without_signature(
-    ssl: &mut SslRef,
-    suites: &CStr,
-) -> Result<(), ErrorStack> {
-    // SAFETY: a valid connection.
-    unsafe { sys::SSL_set_security_level(ssl.as_ptr(), 0) };
-    // SAFETY: a valid connection; OpenSSL reads the list and keeps no pointer.
-    check(unsafe { sys::SSL_set_cipher_list(ssl.as_ptr(), suites.as_ptr()) })?;
-    let algorithms = c"RSA+SHA1".as_ptr().cast_mut().cast::<c_void>();
-    // SAFETY: as above; this control does not write to its argument.
-    check(unsafe { sys::SSL_ctrl(ssl.as_ptr(), sys::SSL_CTRL_SET_SIGALGS_LIST, 0, algorithms) })
 }
 
 /// Returns OpenSSL's number of the negotiated group, if there is one.

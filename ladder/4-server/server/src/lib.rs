@@ -5,14 +5,14 @@
 //! engine signed, the parameters of each handshake, the result of each request, and the CPU time of
 //! each worker.
 //!
-//! * [`Server::start`] takes a [`Config`]; [`Running::stop`] drains, flushes the log and reports.
+//! * [`Server::start`] takes a [`Config`]; [`Running::stop`] flushes the log and reports.
 //! * HTTP/1.1 with keep-alive and pipelining: `/bytes/N` (byte i is i modulo [`BODY_PERIOD`], N up
 //!   to [`BODY_BYTES_MAX`]) and files below a root; GET and HEAD.
 //! * TLS 1.2 and 1.3. RSA key exchange only with [`Config::allow_rsa_kx`], resumption only with
 //!   [`Config::resumption`]. No early data, renegotiation or compression.
-//! * [`in_memory`] has the same connections without sockets, to measure their cost.
-//! * [`log`] is the access log, one line per handshake and per request, and its reader.
-//! * Every wait and every queue is bounded; [`Limits`] sets the bounds that concern clients.
+//! * [`in_memory`] has the same TLS connections without sockets, to measure their cost.
+//! * [`log`] is the access log, one line per handshake and per request.
+//! * Every wait is bounded by [`Limits`].
 //!
 //! Each worker is a thread with its own listener, event loop and OpenSSL library context. Workers
 //! share no locks of libcrypto's contexts, and servers with different engines in one process affect
@@ -20,7 +20,6 @@
 //! fails; there is no silent fallback.
 //!
 //! ```
-//! use core::time::Duration;
 //! use tollgate_server::{Certificate, Config, Engine, KeyKind, Server};
 //!
 //! let config = Config {
@@ -31,7 +30,7 @@
 //! let running = Server::start(config)?;
 //! println!("curl --insecure https://{}/bytes/14336", running.addr());
 //! assert_eq!(running.counters().signer.provider, "tollgate");
-//! let report = running.stop(Duration::from_secs(5));
+//! let report = running.stop();
 //! assert_eq!(report.connections_cut, 0);
 //! # Ok::<(), tollgate_server::Error>(())
 //! ```
@@ -50,31 +49,25 @@ mod failure;
 mod ffi;
 mod http;
 pub mod in_memory;
-mod issued;
 mod kinds;
 mod library;
 mod listener;
 pub mod log;
-mod notice;
 mod server;
 mod sessions;
 mod setup;
-mod shared;
 mod suite;
 mod thread_clock;
 mod unknown_name;
 mod worker;
-mod workers;
 
 pub use certificate::Certificate;
 pub use config::{Config, Limits, Resumption};
 pub use counters::{Counters, Signer, SignerOperations};
-pub use error::{Error, Misuse, Rejected, Unavailable, WORKERS_MAX};
-pub use failure::{End, Failure};
+pub use error::Error;
+pub use failure::Failure;
 pub use http::{BODY_BYTES_MAX, BODY_PERIOD};
-pub use issued::Issued;
 pub use kinds::{Engine, KeyKind};
-pub use notice::{Notice, Notify};
 pub use server::{Report, Running, Server};
 pub use suite::{Group, Protocol, Suite};
 pub use unknown_name::UnknownName;

@@ -6,7 +6,9 @@
 use core::net::IpAddr;
 use core::time::Duration;
 use std::io;
-use std::sync::Arc;
+use std::net;
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Once};
 use std::time::Instant;
 
 use mio::event::Source as _;
@@ -14,13 +16,14 @@ use mio::net::{TcpListener, TcpStream};
 use mio::{Events, Interest, Poll, Token};
 use openssl::ssl::SslStream;
 use rustix::io::Errno;
+use rustix::thread::CpuSet;
 use slab::Slab;
 
 use crate::connection::{Connection, Context, Turn, failed_to_open};
+use crate::engine::{Acceptor, Handshakes};
+use crate::error::Error;
 use crate::failure::Failure;
-use crate::log::Journal;
-use crate::notice::Notice;
-use crate::setup::Setup;
+use crate::setup::{Setup, warn_once};
 
 const LISTENER: Token = Token(usize::MAX - 1);
 /// The token that wakes a worker from outside.
@@ -32,22 +35,55 @@ const SWEEP: Duration = Duration::from_millis(100);
 const PAUSE: Duration = Duration::from_millis(100);
 /// The maximum number of connections accepted in one turn of the event loop.
 const ACCEPTS_MAX: usize = 64;
-/// The maximum number of such turns when the server begins to stop, so that a flood does not keep it.
-const LAST_ACCEPTS_MAX: usize = 256;
-/// The longest time for writing the journal when the worker ends.
-const LOG_TIMEOUT: Duration = Duration::from_secs(1);
 /// More than the number of times that the engine pauses a handshake.
 const PAUSES_MAX: usize = 32;
 /// The maximum number of events taken from the kernel in one call.
 const EVENTS_MAX: usize = 1024;
 
+/// Runs a worker thread. Returns the number of connections that were cut off.
+pub(crate) fn work(
+    index: usize,
+    socket: net::TcpListener,
+    poll: Poll,
+    setup: &Arc<Setup>,
+    ready: Sender<Result<(), Error>>,
+) -> u64 {
+    let tally = &setup.tallies[index];
+    tally.start_cpu();
+    let (worker, answer) = match Worker::new(index, socket, poll, setup) {
+        Ok(worker) => (Some(worker), Ok(())),
+        Err(why) => (None, Err(why)),
+    };
+    // Fails if another worker has failed.
+    let _ = ready.send(answer);
+    drop(ready);
+    let cut = worker.map_or(0, Worker::run);
+    tally.stop_cpu();
+    cut
+}
+
+/// Pins the calling thread to one logical core.
+fn pin(core: usize) -> Result<(), Error> {
+    let refuse = |why: io::Error| {
+        Error::new(format!(
+            "cannot pin a worker to core {core}: {why}: give cores that this process may use \
+             (`taskset -p $$` lists them)"
+        ))
+    };
+    if core >= CpuSet::MAX_CPU {
+        return Err(refuse(io::Error::other("there is no such core")));
+    }
+    let mut only = CpuSet::new();
+    only.set(core);
+    rustix::thread::sched_setaffinity(None, &only).map_err(|why| refuse(why.into()))
+}
+
 /// The state of one worker. Fields are dropped in this order: connections before the TLS context.
-pub(crate) struct Worker {
-    connections: Slab<Connection<TcpStream>>,
-    listener: Option<TcpListener>,
+struct Worker {
+    connections: Slab<Connection>,
+    listener: TcpListener,
     poll: Poll,
     cx: Context,
-    setup: Arc<Setup>,
     /// The listener may have pending connections.
     accept_ready: bool,
     /// The end of a pause in accepting.
@@ -58,20 +94,27 @@ pub(crate) struct Worker {
 }
 
 impl Worker {
-    pub(crate) fn new(
-        setup: Arc<Setup>,
-        mut listener: TcpListener,
+    fn new(
+        index: usize,
+        socket: net::TcpListener,
         poll: Poll,
-        cx: Context,
-    ) -> io::Result<Self> {
-        listener.register(poll.registry(), LISTENER, Interest::READABLE)?;
+        setup: &Arc<Setup>,
+    ) -> Result<Self, Error> {
+        if let Some(cores) = &setup.config.pin {
+            pin(cores[index])?;
+        }
+        let acceptor = Acceptor::new(setup, Handshakes::MayPause)?;
+        let cx = Context::new(index, Arc::clone(setup), acceptor);
+        let mut listener = TcpListener::from_std(socket);
+        listener
+            .register(poll.registry(), LISTENER, Interest::READABLE)
+            .map_err(Error::system("an event queue"))?;
         Ok(Self {
             connections: Slab::new(),
-            listener: Some(listener),
+            listener,
             poll,
             next_sweep: cx.now + SWEEP,
             cx,
-            setup,
             accept_ready: true,
             paused: None,
             again: Vec::new(),
@@ -79,19 +122,10 @@ impl Worker {
     }
 
     /// Serves until the server stops. Returns the number of connections that were cut off.
-    pub(crate) fn run(mut self, journal: Journal) -> u64 {
-        self.cx.journal = journal;
+    fn run(mut self) -> u64 {
         let mut events = Events::with_capacity(EVENTS_MAX);
-        loop {
+        while !self.cx.setup.is_stopping() {
             self.cx.now = Instant::now();
-            self.begin_draining();
-            if let Some(deadline) = self.cx.draining
-                && (self.connections.is_empty() || self.cx.now >= deadline)
-            {
-                let cut = self.close_remaining();
-                self.cx.journal.finish(deadline.max(self.cx.now) + LOG_TIMEOUT);
-                return cut;
-            }
             let wait = self.wait();
             // The call was interrupted by a signal, or there is a bug. There are no events in
             // either case.
@@ -108,7 +142,7 @@ impl Worker {
                         if event.is_read_closed()
                             && let Some(connection) = self.connections.get_mut(key)
                         {
-                            connection.client_has_closed();
+                            connection.has_client_closed = true;
                         }
                         self.turn(key);
                     }
@@ -124,25 +158,21 @@ impl Worker {
             self.sweep();
             self.cx.journal.tick(self.cx.now);
         }
+        let cut = self.close_remaining();
+        self.cx.journal.flush();
+        cut
     }
 
     /// Returns how long to wait for events, or `None` if there is no limit.
     fn wait(&self) -> Option<Duration> {
         let now = self.cx.now;
-        if !self.again.is_empty() || (self.accept_ready && self.may_accept()) {
+        if !self.again.is_empty() || (self.accept_ready && self.paused.is_none()) {
             return Some(Duration::ZERO);
         }
         let until = |then: Instant| then.saturating_duration_since(now);
         let sweep = (!self.connections.is_empty()).then(|| until(self.next_sweep));
-        let waits =
-            [sweep, self.paused.map(until), self.cx.draining.map(until), self.cx.journal.wait(now)];
+        let waits = [sweep, self.paused.map(until), self.cx.journal.wait(now)];
         waits.into_iter().flatten().min()
-    }
-
-    fn may_accept(&self) -> bool {
-        self.listener.is_some()
-            && self.paused.is_none()
-            && self.connections.len() < self.cx.limits.connections_max
     }
 
     /// Accepts up to [`ACCEPTS_MAX`] connections.
@@ -151,20 +181,10 @@ impl Worker {
             self.paused = None;
         }
         for _ in 0..ACCEPTS_MAX {
-            if !self.accept_ready {
+            if !self.accept_ready || self.paused.is_some() {
                 return;
             }
-            if self.connections.len() >= self.cx.limits.connections_max {
-                let notice = Notice::ConnectionsMax(self.cx.limits.connections_max);
-                return self.cx.shared.notify(&notice);
-            }
-            if self.paused.is_some() {
-                return;
-            }
-            let Some(listener) = &self.listener else {
-                return;
-            };
-            match listener.accept() {
+            match self.listener.accept() {
                 Ok((socket, client)) => self.admit(socket, client.ip().to_canonical()),
                 Err(why) if why.kind() == io::ErrorKind::WouldBlock => self.accept_ready = false,
                 Err(why) => self.accept_failed(&why),
@@ -173,20 +193,26 @@ impl Worker {
     }
 
     fn accept_failed(&mut self, why: &io::Error) {
+        static DESCRIPTORS: Once = Once::new();
+
         let short_of = [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM];
         // Other errors, such as ECONNABORTED, concern only the connection.
         if Errno::from_io_error(why).is_some_and(|errno| short_of.contains(&errno)) {
             self.paused = Some(self.cx.now + PAUSE);
             self.cx.tally().descriptor_pauses.add(1);
-            self.cx.shared.notify(&Notice::Descriptors);
+            warn_once(&DESCRIPTORS, || {
+                "no file descriptors are left, so new connections wait: raise the limit \
+                 (`ulimit -n`)"
+                    .to_owned()
+            });
         }
     }
 
     fn admit(&mut self, mut socket: TcpStream, client: IpAddr) {
         let tally = self.cx.tally();
+        let workers = self.cx.setup.config.workers as u64;
         // Unique within the server, without a counter shared between workers.
-        let number =
-            tally.connections.read() * self.setup.config.workers as u64 + self.cx.worker as u64 + 1;
+        let number = tally.connections.read() * workers + self.cx.worker as u64 + 1;
         tally.connections.add(1);
         let entry = self.connections.vacant_entry();
         let (registry, cx) = (self.poll.registry(), &mut self.cx);
@@ -200,15 +226,11 @@ impl Worker {
             cx.tally().connections_closed.add(1);
             return failed_to_open(number, client, Failure::Internal, cx);
         };
-        entry.insert(Connection::new(stream, (number, client), cx.now, &cx.limits));
+        entry.insert(Connection::new(stream, (number, client), cx));
     }
 
     /// Calls `act` for a connection, and acts on its result.
-    fn with(
-        &mut self,
-        key: usize,
-        act: impl FnOnce(&mut Connection<TcpStream>, &mut Context) -> Turn,
-    ) {
+    fn with(&mut self, key: usize, act: impl FnOnce(&mut Connection, &mut Context) -> Turn) {
         // A connection may be removed before its event is handled.
         let Some(connection) = self.connections.get_mut(key) else {
             return;
@@ -221,10 +243,10 @@ impl Worker {
                 }
             }
             Turn::Wait if connection.begins_to_wait_for_writing() => {
-                let both = Interest::READABLE | Interest::WRITABLE;
+                let interests = Interest::READABLE | Interest::WRITABLE;
                 // Fails only because of a bug; the deadline then ends the connection.
                 let registry = self.poll.registry();
-                let _ = connection.socket().reregister(registry, Token(key), both);
+                let _ = connection.socket().reregister(registry, Token(key), interests);
             }
             Turn::Wait => {}
             Turn::Close => self.remove(key),
@@ -232,7 +254,7 @@ impl Worker {
     }
 
     fn turn(&mut self, key: usize) {
-        self.with(key, |connection, cx| connection.turn(cx));
+        self.with(key, Connection::turn);
     }
 
     fn remove(&mut self, key: usize) {
@@ -250,11 +272,7 @@ impl Worker {
             return;
         }
         self.next_sweep = now + SWEEP;
-        let late = |(key, connection): (usize, &Connection<TcpStream>)| {
-            (connection.deadline() <= now && !connection.is_paused()).then_some(key)
-        };
-        let late: Vec<usize> = self.connections.iter().filter_map(late).collect();
-        for key in late {
+        for key in self.keys(|connection| connection.deadline <= now && !connection.is_paused) {
             self.with(
                 key,
                 |connection, cx| {
@@ -264,54 +282,21 @@ impl Worker {
         }
     }
 
-    /// Begins to stop if the server stops: accepts connections that the kernel has completed,
-    /// closes the listener, and gives each connection a turn to end.
-    fn begin_draining(&mut self) {
-        let Some(deadline) = self.cx.shared.stop_deadline() else {
-            return;
-        };
-        if self.cx.draining.is_some() {
-            return;
-        }
-        self.accept_ready = true;
-        for _ in 0..LAST_ACCEPTS_MAX {
-            if self.accept_ready && self.may_accept() {
-                self.accept();
-            }
-        }
-        if let Some(mut listener) = self.listener.take() {
-            let _ = self.poll.registry().deregister(&mut listener);
-        }
-        self.paused = None;
-        self.cx.draining = Some(deadline);
-        let keys: Vec<usize> = self.connections.iter().map(|(key, _)| key).collect();
-        for key in keys {
-            self.with(key, |connection, cx| {
-                connection.drain(cx.now);
-                connection.turn(cx)
-            });
-        }
-    }
-
-    /// Completes paused handshakes, which the engine pauses a few times at most.
-    fn complete_paused(&mut self) {
-        let paused = |(key, connection): (usize, &Connection<TcpStream>)| {
-            connection.is_paused().then_some(key)
-        };
-        for _ in 0..PAUSES_MAX {
-            let paused: Vec<usize> = self.connections.iter().filter_map(paused).collect();
-            for key in paused {
-                self.turn(key);
-            }
-        }
+    fn keys(&self, is_chosen: impl Fn(&Connection) -> bool) -> Vec<usize> {
+        let chosen = self.connections.iter().filter(|(_, connection)| is_chosen(connection));
+        chosen.map(|(key, _)| key).collect()
     }
 
     /// Drops the remaining connections; returns how many were cut off.
     fn close_remaining(&mut self) -> u64 {
-        self.complete_paused();
-        let keys: Vec<usize> = self.connections.iter().map(|(key, _)| key).collect();
+        // OpenSSL would leak the stack of a paused handshake's job.
+        for _ in 0..PAUSES_MAX {
+            for key in self.keys(|connection| connection.is_paused) {
+                self.turn(key);
+            }
+        }
         let mut cut = 0;
-        for key in keys {
+        for key in self.keys(|_| true) {
             self.with(key, |connection, cx| {
                 cut += u64::from(connection.cut(cx));
                 Turn::Close

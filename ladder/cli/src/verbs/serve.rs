@@ -11,14 +11,14 @@ use clap::Args;
 use tollgate_record::Nanos;
 use tollgate_report::text::wrapped;
 use tollgate_server::{
-    Certificate, Config, Counters, Engine, Group, KeyKind, Limits, Protocol, Report, Resumption,
-    Running, Server, SignerOperations, Suite,
+    Certificate, Config, Counters, Engine, Group, KeyKind, Protocol, Report, Resumption, Running,
+    Server, SignerOperations, Suite,
 };
 
 use crate::cells::float;
 use crate::error::CliError;
 use crate::interrupt::{self, Request};
-use crate::options::values::{OutputFile, listens, seconds};
+use crate::options::values::{OutputFile, listens};
 use crate::output::Output;
 
 /// The default kind of key.
@@ -38,17 +38,9 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "FILE", requires = "key")]
     pub(crate) cert: Option<PathBuf>,
 
-    /// Maximum open connections of a worker; further clients wait in the kernel's queue
-    #[arg(long, value_name = "N", default_value = "16384")]
-    pub(crate) connections_max: usize,
-
     /// Logical cores of the workers, one for each [default: the system chooses]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) cores: Option<Vec<usize>>,
-
-    /// Seconds to complete responses after a signal to stop
-    #[arg(long, value_name = "S", default_value = "5", value_parser = seconds)]
-    pub(crate) drain: f64,
 
     /// Implementation of private-key operations: tollgate or openssl
     #[arg(long, value_name = "NAME", default_value = "tollgate", value_parser = Engine::from_str)]
@@ -59,14 +51,6 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "x25519,secp256r1")]
     #[arg(value_parser = Group::from_str)]
     pub(crate) group: Vec<Group>,
-
-    /// Seconds that a handshake may take
-    #[arg(long, value_name = "S", default_value = "10", value_parser = seconds)]
-    pub(crate) handshake_limit: f64,
-
-    /// Seconds that a connection may wait for its next request
-    #[arg(long, value_name = "S", default_value = "15", value_parser = seconds)]
-    pub(crate) idle_limit: f64,
 
     /// Private key of --cert in PEM, not encrypted
     #[arg(long, value_name = "FILE", requires = "cert", conflicts_with = "key_type")]
@@ -112,7 +96,7 @@ pub(crate) fn run(options: &Serve) -> Result<ExitCode, CliError> {
     let running = interrupt::ends_at_once(|| Server::start(settings.clone())).map_err(in_flags)?;
     output.text(&ready(&settings, &running))?;
     while interrupt::next(Duration::MAX) != Some(Request::Stop) {}
-    let report = running.stop(Duration::from_secs_f64(options.drain));
+    let report = running.stop();
     output.text(&served(&report, started.elapsed(), settings.access_log.is_some()))?;
     let whole = report.workers_lost == 0 && report.log_complete;
     Ok(if whole { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -120,23 +104,13 @@ pub(crate) fn run(options: &Serve) -> Result<ExitCode, CliError> {
 
 /// Users of this program set flags, not fields: names the flag.
 fn in_flags(error: tollgate_server::Error) -> CliError {
-    let text = error.to_string();
-    CliError::new(
-        text.replace("`allow_rsa_kx`", "--rsa-kx")
-            .replace("`connections_max`", "--connections-max"),
-    )
+    CliError::new(error.to_string().replace("`allow_rsa_kx`", "--rsa-kx"))
 }
 
 fn config(options: &Serve) -> Config {
     let certificate = match (&options.cert, &options.key) {
         (Some(chain), Some(key)) => Certificate::Files { chain: chain.clone(), key: key.clone() },
         _ => Certificate::SelfSigned(options.key_type.unwrap_or(SELF_SIGNED)),
-    };
-    let limits = Limits {
-        handshake: Duration::from_secs_f64(options.handshake_limit),
-        idle: Duration::from_secs_f64(options.idle_limit),
-        connections_max: options.connections_max,
-        ..Limits::default()
     };
     Config {
         address: options.address,
@@ -151,7 +125,6 @@ fn config(options: &Serve) -> Config {
         resumption: if options.resumption { Resumption::Tickets } else { Resumption::Off },
         root: options.root.clone(),
         access_log: options.access_log.as_deref().map(Path::to_path_buf),
-        limits,
         ..Config::default()
     }
 }
@@ -203,8 +176,7 @@ fn served(report: &Report, time: Duration, logs: bool) -> String {
         let each = Nanos::new(busy.as_secs_f64() * 1e9 / float(sessions));
         text += &format!(", {each} for each handshake and its requests");
     }
-    text += &format!("\nstopped in {:.1} s: ", report.took.as_secs_f64());
-    text += &format!("{} connections cut off", report.connections_cut);
+    text += &format!("\nstopped: {} connections cut off", report.connections_cut);
     if logs {
         text += &format!("; log: {} lines, {} lost", done.log_lines, done.log_lines_lost);
         if !report.log_complete {

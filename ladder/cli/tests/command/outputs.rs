@@ -74,7 +74,6 @@ fn a_folder_has_every_run_and_its_files_agree() {
     let runs = scenario["runs"].as_array().unwrap();
     assert_eq!((scenario["label"].as_str(), runs.len()), (Some("rsa-2048 tls13"), 4));
     let (counts, series) = (rows(&folder, "counts.csv"), rows(&folder, "series.csv"));
-    let log = fs::read_to_string(folder.join("latency.hlog")).unwrap();
     for run in runs {
         let (server, number) = (run["server"].as_str().unwrap(), run["number"].to_string());
         let is_own =
@@ -91,15 +90,12 @@ fn a_folder_has_every_run_and_its_files_agree() {
         assert!(completed > 0 && completed <= whole, "{completed} of {whole}");
         let lengths: f64 = own.iter().map(|row| row["width_s"].parse::<f64>().unwrap()).sum();
         assert!((lengths - 0.75).abs() < 0.001, "warm-up and what counts: {lengths}");
-        let tag = format!("Tag=rsa-2048_tls13/{server}/{number}/transaction,");
-        let line = log.lines().find_map(|line| line.strip_prefix(&tag));
         if run["verdict"] == "INVALID" {
-            assert!(line.is_none() && run["sessions_per_s"].is_null(), "{log}");
+            assert!(run["sessions_per_s"].is_null(), "{run}");
             continue;
         }
-        let histogram = line.unwrap().rsplit(',').next();
         let times = &run["times"]["transaction"];
-        assert_eq!(times["hdr_v2_base64"].as_str(), histogram);
+        assert!(times["hdr_v2_base64"].is_string(), "{run}");
         assert_eq!(times["count"], run["sustain"]["transactions"]);
     }
     let page = fs::read_to_string(folder.join("report.html")).unwrap();
@@ -115,7 +111,7 @@ fn an_interrupted_run_keeps_its_results_and_says_so() {
     let flags = "bench --seconds 60 --protocol tls13 --rounds 2 --out";
     let bench = start(flags, &[folder.name()]);
     // the files are there when the first run begins, and a session takes milliseconds
-    while !folder.join("latency.hlog").exists() {
+    while !folder.join("counts.csv").exists() {
         std::thread::sleep(core::time::Duration::from_millis(20));
     }
     std::thread::sleep(core::time::Duration::from_secs(3));

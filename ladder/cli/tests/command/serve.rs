@@ -77,24 +77,6 @@ fn lost_lines_of_the_log_are_reported_at_the_end() {
 }
 
 #[test]
-fn a_second_signal_ends_connections() {
-    let mut serve = Serve::start("second.log", &["--drain", "600", "--handshake-limit", "600"]);
-    // A handshake that never completes.
-    let silent = TcpStream::connect(&serve.address).unwrap();
-    let mut hello = &silent;
-    std::io::Write::write_all(&mut hello, &[0x16, 3, 1]).unwrap();
-    // Without a connection the server would stop at once; it takes those that wait before it stops.
-    signal("TERM", serve.child.id());
-    let mut stderr = BufReader::new(serve.child.stderr.take().unwrap());
-    let mut said = String::new();
-    stderr.read_line(&mut said).unwrap();
-    assert!(said.contains("again"), "{said}");
-    signal("TERM", serve.child.id());
-    assert_eq!(serve.child.wait().unwrap().code(), Some(130));
-    drop(silent);
-}
-
-#[test]
 fn impossible_configurations_give_one_line() {
     let first = Serve::start("first.log", &[]);
     let serve = |flags: &[&str]| run(&[&["serve", "--address", "127.0.0.1:0"], flags].concat());

@@ -1,4 +1,5 @@
-//! The table of predicted cores for each demand, with intervals. A demand is a saturated link, or sessions per second.
+//! The table of predicted cores for each demand, with intervals. A demand is a saturated link, or
+//! sessions per second.
 
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Record, Subject, Unit};

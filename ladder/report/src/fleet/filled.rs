@@ -1,5 +1,5 @@
-//! The table of links that were filled: the payload of measured open loops, and the cores that it took,
-//! beside those that the session of the closed loop predicts.
+//! The table of links that were filled: the payload of measured open loops, and the cores that it
+//! took, beside those that the session of the closed loop predicts.
 
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Area, Record, Subject, Unit};
@@ -26,8 +26,8 @@ pub(super) fn table(records: &[Record]) -> Table {
     let opened = |subject: &&Subject| subject.parameter(word::OFFERED_PER_S).is_some();
     let servers = lookup.measured(Area::Server).into_iter().filter(opened);
     let note = "predicted: cores for this rate, from the CPU time of a session in a closed loop; \
-                measured: CPU seconds of the server in a second of an open loop of this rate; Gbps: of \
-                payload; error: predicted, compared with measured";
+                measured: CPU seconds of the server in a second of an open loop of this rate; \
+                Gbps: of payload; error: predicted, compared with measured";
     Table {
         columns: COLUMNS.into(),
         rows: servers.filter_map(|server| of_server(lookup, server)).collect(),

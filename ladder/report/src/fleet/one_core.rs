@@ -23,8 +23,8 @@ pub(super) fn table(records: &[Record]) -> Table {
     let lookup = Lookup(records);
     let predicted = sizes(records).into_iter().filter(|(origin, _)| *origin == Predicted);
     let rows = predicted.filter_map(|(_, fleet)| of_fleet(lookup, &fleet)).collect();
-    let note = "CPU: of the server for one session, from which all figures are computed; sess/s: of \
-                a core that does nothing else";
+    let note = "CPU: of the server for one session, from which all figures are computed; sess/s: \
+                of a core that does nothing else";
     Table { columns: COLUMNS.into(), rows, notes: vec![note.to_owned()] }
 }
 

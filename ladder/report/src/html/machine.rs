@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use maud::{Markup, html};
 use tollgate_record::{Kind, Machine, Record};
 
-use super::section::missing;
+use super::missing;
 use super::source::joined;
 use crate::heading;
 use crate::server::doubts;

@@ -1,37 +1,26 @@
-//! HTML pages without external resources, with inline SVG: the report of all rungs, and the report
-//! of a load generator's runs.
+//! HTML pages without external resources: the report of all rungs, the report of a load generator's
+//! runs, and that of a tuned server.
 
-mod bars;
-mod cores;
-mod details;
-mod ladder;
 mod machine;
-mod plot;
-mod rates;
-mod response;
 mod runs;
-mod scale;
-mod section;
-mod session_cost;
+mod sections;
 mod source;
-mod tables;
-mod throughput;
-mod tuning;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use tollgate_record::{Kind, Record};
+use tollgate_record::{Estimate, Kind, Record, Unit};
 
+use crate::chart::{Bar, Bars, Group, LIBRARY_LIGHT, OURS};
+use crate::figure::number;
 use crate::lookup::latest;
-use crate::rungs::climb;
+use crate::table::Table;
 
 pub use runs::{Curve, Points, Runs, Scenario, Second, Server, of_runs};
-pub use tuning::{Bar as TuningBar, of_tuning};
 
 /// The style sheet, for light and dark screens, phones and paper.
 const STYLE: &str = include_str!("style.css");
 
 /// Identifiers and names of the report's sections, in order.
-const SECTIONS: [(&str, &str); 9] = [
+const SECTIONS: [(&str, &str); 8] = [
     ("rung-ladder", "Six rungs"),
     ("rsa-rates", "RSA signatures"),
     ("session-cost", "Cost of a session"),
@@ -40,30 +29,65 @@ const SECTIONS: [(&str, &str); 9] = [
     ("kernels", "Kernels"),
     ("machine", "Machine"),
     ("glossary", "Words"),
-    ("reproduce", "Do it again"),
 ];
 
-/// Returns the whole report as one HTML file: the six rungs, then pictures with unit and source.
-/// The page loads nothing and needs no script. A section without records names the `tollgate`
-/// command that measures them.
+/// The terms that every section uses.
+const WORDS: [(&str, &str); 9] = [
+    ("batch", "several operations in one call, one for each lane of the vector registers"),
+    ("bound", "the fewest cycles that the processor's limits allow; no code can go below"),
+    ("core cycle", "one tick of the measured core clock; independent of how fast the clock runs"),
+    ("interval", "95 % interval, the thin line on a bar: it probably contains the true figure"),
+    ("measured", "by running it on this machine"),
+    ("predicted", "by arithmetic, from figures of the rung below"),
+    ("published", "printed by others, on their machine, in their year"),
+    ("remainder", "measured minus predicted: the part that the rung below does not explain"),
+    ("session", "one TLS connection: TCP, handshake, one request, its answer, the end"),
+];
+
+/// Returns the whole report as one HTML file: the six rungs, then pictures and tables with unit and
+/// source. The page loads nothing and needs no script. A section without records names the
+/// `tollgate` command that measures them.
 #[must_use]
 pub fn report(records: &[Record]) -> String {
     let all = records;
     let records = &latest(records);
-    let rungs = climb(records);
+    let commit = records.iter().rev().find_map(|record| record.commit.as_deref());
     let main = html! {
-        (ladder::section(records, &rungs))
-        (rates::section(records))
-        (session_cost::section(records))
-        (throughput::section(records))
-        (cores::section(records))
-        (tables::section(records))
+        (sections::ladder(records))
+        (sections::rates(records))
+        (sections::sessions(records))
+        (sections::servers(records))
+        (sections::fleets(records))
+        (sections::kernels(records))
         (machine::section(records))
-        (details::glossary())
-        (details::reproduce(records))
-        (details::all(all))
+        section id="glossary" {
+            h2 { "Words" }
+            dl.facts { @for (word, line) in WORDS { dt { (word) } dd { (line) } } }
+            p {
+                "To do it again: " code { "./x ladder" } " on a machine at rest"
+                @if let Some(commit) = commit { ", at commit " code { (commit) } }
+                "; each command named above repeats one rung, and " code { "--json FILE" }
+                " writes its records."
+            }
+        }
     };
     page("What a TLS connection costs", &html! { (about(all)) }, SECTIONS, &main)
+}
+
+/// Returns machine, date and number of figures.
+fn about(records: &[Record]) -> String {
+    let Some(first) = records.iter().find(|record| record.kind == Kind::Measured) else {
+        return format!("{} records, none of them measured.", records.len());
+    };
+    let vm = if first.machine.virtualised == Some(true) { ", virtual machine" } else { "" };
+    let measured = records.iter().filter(|record| record.kind == Kind::Measured).count();
+    format!(
+        "Measured on {}{vm}, {}: {} records, {measured} of them measured. Each figure is explained \
+         by the rung below it; what is not explained is shown as a remainder.",
+        first.machine.cpu,
+        source::date(first),
+        records.len(),
+    )
 }
 
 /// Returns a page with the shared style and links to its sections, by id and name.
@@ -84,7 +108,6 @@ fn page<'a>(
                 style { (PreEscaped(STYLE)) }
             }
             body {
-                (patterns())
                 header {
                     h1 { (title) }
                     p.lead { (lead) }
@@ -99,45 +122,92 @@ fn page<'a>(
     page.into_string()
 }
 
-/// Returns machine, date and number of figures.
-fn about(records: &[Record]) -> String {
-    let Some(first) = records.iter().find(|record| record.kind == Kind::Measured) else {
-        return format!("{} records, none of them measured.", records.len());
-    };
-    let vm = if first.machine.virtualised == Some(true) { ", virtual machine" } else { "" };
-    let measured = records.iter().filter(|record| record.kind == Kind::Measured).count();
-    format!(
-        "Measured on {}{vm}, {}: {} records, {measured} of them measured. Each figure is explained \
-         by the rung below it; what is not explained is shown as a remainder.",
-        first.machine.cpu,
-        source::date(first),
-        records.len(),
-    )
+/// Returns a chart; `svg` is markup.
+fn picture(label: &str, svg: String) -> Markup {
+    html! { figure.chart role="img" aria-label=(label) { (PreEscaped(svg)) } }
 }
 
-/// Returns the definitions of the hatching that the pictures use.
-fn patterns() -> Markup {
-    let hatch = |id: &str, class: &str| {
-        html! {
-            pattern id=(id) width="6" height="6" patternUnits="userSpaceOnUse"
-                patternTransform="rotate(45)"
-            {
-                rect class={ (class) "-ground" } width="6" height="6" {}
-                rect class={ (class) "-stripe" } width="2.5" height="6" {}
+/// Maximum number of rows of a table that is not folded.
+const OPEN_ROWS_MAX: usize = 40;
+
+/// Returns tables with their notes. The heading of the first column is the name of the table. A
+/// table of many rows is folded.
+fn tables(tables: &[Table]) -> Markup {
+    html! {
+        @for table in tables {
+            @let rows = table.rows.len();
+            details open=[(rows <= OPEN_ROWS_MAX).then_some("")] {
+                summary { (table.columns[0].heading) ": " (rows) " rows" }
+                (table.markup())
             }
+            @for note in &table.notes { p.note { (note) @if !note.ends_with('.') { "." } } }
+        }
+    }
+}
+
+/// Returns the command that measures missing figures.
+fn missing(verb: &str) -> Markup {
+    html! { p.missing { "not measured: run " code { "tollgate " (verb) } } }
+}
+
+/// A state of a tuned server.
+#[derive(Clone, Debug)]
+pub struct TuningBar {
+    /// The name of the step.
+    pub name: String,
+    /// Requests per second.
+    pub rate: Estimate,
+    /// The expected requests per second.
+    pub expected: Option<f64>,
+    /// `false` if the step was taken back.
+    pub is_kept: bool,
+}
+
+/// Returns the page of a tuned server: bars with a mark at each expectation, then the story as
+/// text.
+#[must_use]
+pub fn of_tuning(about: &str, steps: &[TuningBar], story: &str) -> String {
+    let bar = |step: &TuningBar| {
+        let expected =
+            step.expected.map_or_else(String::new, |rate| format!(", expected {rate:.0}"));
+        Bar {
+            label: step.name.clone(),
+            pieces: vec![(step.rate.point(), if step.is_kept { OURS } else { LIBRARY_LIGHT })],
+            interval: Some(step.rate.interval()),
+            mark: step.expected,
+            figure: number(step.rate.point(), Unit::PerSecond) + &expected,
         }
     };
-    html! {
-        svg.patterns width="0" height="0" aria-hidden="true" {
-            defs {
-                (hatch("hatch-published", "published"))
-                (hatch("hatch-remainder", "remainder"))
-                marker id="arrow" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8"
-                    markerHeight="8" orient="auto-start-reverse"
-                {
-                    path.arrowhead d="M0 0L8 4L0 8z" {}
-                }
-            }
+    let bars = Bars {
+        title: "Requests per second, step by step",
+        note: "mark: expected before the step, by Amdahl's law on the measured parts",
+        legend: vec![(OURS, "kept".to_owned()), (LIBRARY_LIGHT, "not kept".to_owned())],
+        groups: vec![Group { heading: String::new(), bars: steps.iter().map(bar).collect() }],
+        unit: Unit::PerSecond,
+    };
+    let main = html! {
+        section id="steps" { h2 { "Steps" } (picture(bars.title, bars.svg())) }
+        section id="story" { h2 { "The story" } pre { (story) } }
+    };
+    page("Tuning a server", &html! { (about) }, [("steps", "Steps"), ("story", "Story")], &main)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tuning_bar_has_its_expectation_and_text_is_escaped() {
+        let bar = |name: &str, rate, expected, is_kept| TuningBar {
+            name: name.to_owned(),
+            rate: Estimate::new(rate, (rate, rate), 6).unwrap(),
+            expected,
+            is_kept,
+        };
+        let steps = [bar("start", 500.0, None, true), bar("1 <x>", 900.0, Some(950.0), false)];
+        let page = of_tuning("nginx", &steps, "a story & more");
+        for part in ["1 &lt;x&gt;", "expected 950", "not kept", "a story &amp; more"] {
+            assert!(page.contains(part), "{part}");
         }
     }
 }

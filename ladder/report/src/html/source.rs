@@ -1,4 +1,4 @@
-//! The sources of a picture's figures, in one line.
+//! The sources of a section's figures, in one line.
 
 use std::collections::BTreeSet;
 
@@ -9,47 +9,39 @@ use crate::cite;
 use crate::lookup::Origin::{self, Measured, Predicted};
 use crate::lookup::distinct;
 
-/// Maximum number of subjects' paths in the line.
+/// Maximum number of subjects' paths in the line of sources.
 const NAMED_MAX: usize = 4;
 
 /// Returns the subjects, machines, dates and versions of the records, and the papers. Empty without
 /// records.
-pub(super) fn line<'a>(records: impl IntoIterator<Item = &'a Record>) -> Markup {
-    let records: Vec<&Record> = records.into_iter().collect();
+pub(super) fn source(records: &[&Record]) -> Markup {
     let ours: Vec<&Record> =
         records.iter().copied().filter(|r| !matches!(r.kind, Kind::Published { .. })).collect();
     let papers: BTreeSet<String> = records.iter().filter_map(|r| cite::source(r)).collect();
-    html! {
-        @if !records.is_empty() {
-            p.source {
-                @if !ours.is_empty() { (of_ours(&ours)) }
-                @for paper in &papers { " Published " (paper) "." }
-            }
-        }
-    }
-}
-
-fn of_ours(records: &[&Record]) -> Markup {
-    let topics = distinct(records.iter().map(|record| record.subject.topic()));
+    let topics = distinct(ours.iter().map(|record| record.subject.topic().to_string()));
     let more = topics.len().saturating_sub(NAMED_MAX);
-    let count = |origin| records.iter().filter(|r| Origin::of(r) == origin).count();
-    let machines: BTreeSet<&str> = records.iter().map(|r| r.machine.cpu.as_str()).collect();
-    let dates: BTreeSet<String> = records.iter().map(|r| date(r)).collect();
-    let versions: BTreeSet<String> = records
+    let count = |origin| ours.iter().filter(|r| Origin::of(r) == origin).count();
+    let machines: BTreeSet<&str> = ours.iter().map(|r| r.machine.cpu.as_str()).collect();
+    let dates: BTreeSet<String> = ours.iter().map(|r| date(r)).collect();
+    let versions: BTreeSet<String> = ours
         .iter()
         .flat_map(|r| &r.versions)
         .map(|(name, version)| format!("{name} {version}"))
         .collect();
     html! {
-        "Source: " (count(Measured)) " measured and " (count(Predicted)) " predicted records of "
-        @for (place, topic) in topics.iter().take(NAMED_MAX).enumerate() {
-            @if place > 0 { ", " }
-            code { (topic.to_string()) }
+        @if !records.is_empty() {
+            p.source {
+                @if !ours.is_empty() {
+                    "Source: " (count(Measured)) " measured and " (count(Predicted))
+                    " predicted records of " code { (joined(topics.iter().take(NAMED_MAX))) }
+                    @if more > 0 { " and " (more) " more" }
+                    "; " (joined(machines)) "; " (joined(dates))
+                    @if !versions.is_empty() { "; " (joined(versions)) }
+                    "."
+                }
+                @for paper in &papers { " Published " (paper) "." }
+            }
         }
-        @if more > 0 { " and " (more) " more" }
-        "; " (joined(machines)) "; " (joined(dates))
-        @if !versions.is_empty() { "; " (joined(versions)) }
-        "."
     }
 }
 

@@ -16,9 +16,11 @@ use crate::figure;
 use crate::lookup::MISSING;
 
 pub(crate) use beyond::beyond;
+pub(crate) use table::figures;
 pub use table::{rung, table};
 
-/// The name of each rung, its figures in a few words, and the `tollgate` command that runs it alone.
+/// The name of each rung, its figures in a few words, and the `tollgate` command that runs it
+/// alone.
 const RUNGS: [(&str, &str, &str); 6] = [
     ("model", "what the processor allows", "model"),
     ("kernel", "a call of the best one", "kernel"),

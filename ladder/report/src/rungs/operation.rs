@@ -92,7 +92,8 @@ fn as_published(lookup: Lookup<'_>) -> Option<Figure<'_>> {
     Some(row.measured(ours).published(Some(theirs)))
 }
 
-/// Returns the rate of each size of key on a GPU, with the operations in a batch and the batches at a time.
+/// Returns the rate of each size of key on a GPU, with the operations in a batch and the batches at
+/// a time.
 fn on_gpu(lookup: Lookup<'_>) -> impl Iterator<Item = Figure<'_>> {
     let mut subjects = lookup.measured(Area::Operation);
     subjects.retain(|subject| subject.parameter(BY) == Some(GPU));

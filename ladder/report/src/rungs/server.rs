@@ -73,8 +73,8 @@ fn compared(what: &str, rate: &Estimate, cpu: Option<&Estimate>, against: &str) 
     format!("{what}: {} times the sessions per second of {against}{cpu}.", ratio(rate))
 }
 
-/// Returns a sentence on the share of the first rate that rung 3 explains, and on the batches of both
-/// figures.
+/// Returns a sentence on the share of the first rate that rung 3 explains, and on the batches of
+/// both figures.
 fn explained(lookup: Lookup<'_>, rows: &[Figure<'_>]) -> Option<String> {
     let row = rows.iter().find(|row| row.remainder().is_some())?;
     let (predicted, measured) = (row.predicted?, row.measured?);
@@ -83,8 +83,8 @@ fn explained(lookup: Lookup<'_>, rows: &[Figure<'_>]) -> Option<String> {
     let mean = mean_batch(lookup, &measured.subject);
     let mean = mean.map_or_else(String::new, |mean| format!(", in batches of {mean} on average"));
     Some(format!(
-        "Core clock over the predicted cycles of a session gives {} sessions per second{batch}; the \
-         server reached {} of them{mean} ({}).",
+        "Core clock over the predicted cycles of a session gives {} sessions per second{batch}; \
+         the server reached {} of them{mean} ({}).",
         crate::figure::number(predicted, Unit::PerSecond),
         percent(measured.estimate.point(), predicted),
         row.what,

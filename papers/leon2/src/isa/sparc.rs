@@ -3,8 +3,8 @@
 //! The encodings are those of *The SPARC Architecture Manual, Version 8* (SPARC International,
 //! 1992), chapter 5 and appendix F. Fields that the manual leaves unused, and that processors
 //! ignore, must be zero here, so that each instruction has exactly one word. Floating-point and
-//! coprocessor instructions, those of a supervisor, and implementation-dependent state registers are
-//! not included.
+//! coprocessor instructions, those of a supervisor, and implementation-dependent state registers
+//! are not included.
 
 use super::row::Meaning::*;
 use super::row::{Cost, Icc, Meaning, Row, Syntax};

@@ -1,11 +1,11 @@
 //! A machine: a program in memory, registers, and a clock.
 //!
-//! **Programs begin** with `%sp` at the end of memory and one window in use. **They end** with `ta 0` and the status in `%o0`. A store to
-//! [`crate::memory::CONSOLE`] writes to the console.
+//! **Programs begin** with `%sp` at the end of memory and one window in use. **They end** with `ta
+//! 0` and the status in `%o0`. A store to [`crate::memory::CONSOLE`] writes to the console.
 //!
 //! **Traps.** The simulator acts as the operating system: it stores windows on the stack and loads
-//! them, `ta 0x10` is a Linux system call (`%g1` = 1 ends the program, 4 writes to the console), and
-//! every other trap is a failure.
+//! them, `ta 0x10` is a Linux system call (`%g1` = 1 ends the program, 4 writes to the console),
+//! and every other trap is a failure.
 
 mod block;
 mod execute;

@@ -1,5 +1,5 @@
-//! Key agreement: the ephemeral key pair, the encoded public key, the shared secret. With a KEM, one
-//! end encapsulates the secret to the public key of the other.
+//! Key agreement: the ephemeral key pair, the encoded public key, the shared secret. With a KEM,
+//! one end encapsulates the secret to the public key of the other.
 
 use core::ffi::{CStr, c_char, c_int, c_uchar};
 use core::ptr;
@@ -115,8 +115,8 @@ pub(crate) fn has_keys_of(algorithm: &CStr) -> bool {
     !ctx.is_null()
 }
 
-/// Encapsulates a secret to an encoded public key of a KEM, as a server does with `ssl_encapsulate`.
-/// Returns the ciphertext and the secret.
+/// Encapsulates a secret to an encoded public key of a KEM, as a server does with
+/// `ssl_encapsulate`. Returns the ciphertext and the secret.
 pub(crate) fn encapsulate(
     source: Source<'_>,
     algorithm: &CStr,
@@ -170,16 +170,12 @@ mod tests {
     #[test]
     fn both_sides_agree() {
         each_engine(|source, _| {
-            for (algorithm, group, length) in [
-                (c"X25519", None, 32),
-                (c"EC", Some(c"P-256"), 65),
-                (c"DH", Some(c"ffdhe2048"), 256),
-            ] {
+            for (algorithm, group, length) in [(c"X25519", None, 32), (c"EC", Some(c"P-256"), 65)] {
                 let [a, b] = [(); 2].map(|()| generate(source, algorithm, group).unwrap());
                 let [to_a, to_b] = [&b, &a].map(|key| encoded_public(key).unwrap());
                 assert_eq!(to_a.len(), length);
                 assert_eq!(agree(source, &a, &to_a).unwrap(), agree(source, &b, &to_b).unwrap());
-                assert!(length == 256 || agree(source, &a, &to_a[1..]).is_err(), "a number");
+                assert!(agree(source, &a, &to_a[1..]).is_err());
             }
         });
     }

@@ -1,5 +1,6 @@
-//! Calls of libcrypto as jobs (`ASYNC_start_job(3)`), as libssl runs the handshakes of a server that
-//! lets them pause: an engine can pause them until it runs several private operations as one batch.
+//! Calls of libcrypto as jobs (`ASYNC_start_job(3)`), as libssl runs the handshakes of a server
+//! that lets them pause: an engine can pause them until it runs several private operations as one
+//! batch.
 
 use core::cell::Cell;
 use core::ffi::{c_int, c_void};
@@ -104,8 +105,8 @@ impl<'a, R> Job<'a, R> {
 
 impl<R> Drop for Job<'_, R> {
     fn drop(&mut self) {
-        // SAFETY: from `ASYNC_WAIT_CTX_new`, freed once. A job that is still paused, after an error of
-        // another one, is never continued: libcrypto leaks its stack.
+        // SAFETY: from `ASYNC_WAIT_CTX_new`, freed once. A job that is still paused, after an error
+        // of another one, is never continued: libcrypto leaks its stack.
         unsafe { ASYNC_WAIT_CTX_free(self.context) };
     }
 }

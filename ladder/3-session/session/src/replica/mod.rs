@@ -257,8 +257,8 @@ impl<'w> Replica<'w> {
     }
 }
 
-/// Runs `work` between two measurements of the core clock in Hz, and returns their mean; `None` if it
-/// cannot be measured.
+/// Runs `work` between two measurements of the core clock in Hz, and returns their mean; `None` if
+/// it cannot be measured.
 fn timed<R>(work: impl FnOnce() -> R) -> Option<(R, f64)> {
     let core_hz = || clock::core_hz(CLOCK_WINDOWS)?.last().copied();
     let before = core_hz()?;

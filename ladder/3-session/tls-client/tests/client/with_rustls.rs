@@ -2,18 +2,16 @@
 //! directions, and the bytes arrive in pieces of any size.
 
 use core::num::NonZeroU32;
-use std::sync::Arc;
 
 use rustls::SignatureScheme as Scheme;
 use tollgate_tls_client::{
-    Confirmation, Error, Freshness, Group, Misuse, Pin, SessionPhase, Settings, SignatureScheme,
-    Suite, VerifySignature, Violation,
+    Confirmation, Error, Freshness, Group, Misuse, SessionPhase, Settings, SignatureScheme, Suite,
+    VerifySignature, Violation,
 };
 
 use crate::peer;
 use crate::peer::{
-    EC_P256, ECDHE, ED25519, Pair, RSA_2048, RSA_4096, Server, TLS13, certificate, ec_p384, kinds,
-    settings,
+    EC_P256, ECDHE, ED25519, Pair, RSA_2048, Server, TLS13, ec_p384, kinds, settings,
 };
 
 /// Sizes: zero, one byte, one record of 14 KiB, and more than eight records.
@@ -202,41 +200,6 @@ fn unverified_wrong_signatures_go_unnoticed() {
 }
 
 #[test]
-fn a_pin_accepts_only_its_certificate() {
-    let (leaf, _) = certificate(RSA_2048);
-    let spki = |pem: &str| {
-        let key = openssl::pkey::PKey::private_key_from_pem(pem.as_bytes()).unwrap();
-        key.public_key_to_der().unwrap()
-    };
-    for suite in [ECDHE, TLS13] {
-        // uses the same certificate, because a new one might have other dates
-        let server = Arc::new(Server::new(suite, &[Group::X25519]).config());
-        let shown = {
-            let mut pair = Pair::of(
-                peer::client(Settings::new(suite)),
-                rustls::ServerConnection::new(Arc::clone(&server)).unwrap(),
-            );
-            pair.run().unwrap();
-            pair.client.leaf().unwrap().to_vec()
-        };
-        assert_eq!(shown.len(), leaf.len());
-        for (pin, expected) in [
-            (Pin::Leaf(shown), true),
-            (Pin::Spki(spki(RSA_2048)), true),
-            (Pin::Leaf(certificate(RSA_4096).0), false),
-            (Pin::Spki(spki(RSA_4096)), false),
-        ] {
-            let settings = Settings { pin: Some(pin), ..Settings::new(suite) };
-            let server = rustls::ServerConnection::new(Arc::clone(&server)).unwrap();
-            let mut pair = Pair::of(peer::client(settings), server);
-            let violation = Violation::LeafMismatch;
-            let refused = Err(Error::Violation { phase: SessionPhase::KeyExchange, violation });
-            assert_eq!(pair.run(), if expected { Ok(()) } else { refused });
-        }
-    }
-}
-
-#[test]
 fn each_kind_of_handshake_is_confirmed() {
     let group = Group::X25519;
     let mut pair = Pair::new(Settings::new(ECDHE), &Server::new(ECDHE, &[group]));
@@ -294,30 +257,6 @@ fn keys_are_updated_when_the_server_asks() {
         assert!(pair.seen.data.ends_with(&[round; 100]));
         assert!(pair.got.ends_with(&[round; 50]));
     }
-}
-
-#[test]
-fn keys_are_updated_when_the_client_asks() {
-    for suite in [TLS13, Suite::TLS_AES_256_GCM_SHA384] {
-        let mut pair = Pair::new(Settings::new(suite), &Server::new(suite, &[Group::X25519]));
-        assert_eq!(pair.client.update_keys(), Err(Misuse::NotEstablished.into()));
-        pair.run().unwrap();
-        for round in 1..4_u8 {
-            pair.client.update_keys().unwrap();
-            pair.client.send(&[round; 50]).unwrap();
-            pair.run().unwrap();
-            pair.say(&[round; 100]);
-            pair.run().unwrap();
-            assert!(pair.seen.data.ends_with(&[round; 100]));
-            assert!(pair.got.ends_with(&[round; 50]));
-            assert_eq!(pair.client.facts().key_updates, u32::from(round));
-        }
-        pair.client.close();
-        assert_eq!(pair.client.update_keys(), Err(Misuse::SendAfterClose.into()));
-    }
-    let mut pair = Pair::new(Settings::new(ECDHE), &Server::new(ECDHE, &[Group::X25519]));
-    pair.run().unwrap();
-    assert_eq!(pair.client.update_keys(), Err(Misuse::UpdateUnknown.into()));
 }
 
 #[test]

@@ -1,24 +1,20 @@
 //! The last phases: sending `close_notify`, waiting for the client to close; and time limits.
 
 use core::time::Duration;
-use std::io;
-use std::time::Instant;
+use std::io::{self, Read as _};
+use std::net::Shutdown;
 
 use openssl::ssl::ShutdownResult;
 
-use super::{Connection, Context, Phase, Step, Transport};
-use crate::failure::{Broken, End, Failure};
+use super::{Connection, Context, Phase, Step};
+use crate::failure::{Broken, Failure};
 
 /// The longest wait for the client to close a connection that the server has closed.
 const LINGER: Duration = Duration::from_secs(1);
-/// The longest time that an idle connection stays open after the server begins to stop, so that it
-/// can still send a request.
-const FIRST_REQUEST_GRACE: Duration = Duration::from_secs(1);
 
-impl<S: Transport> Connection<S> {
+impl Connection {
     /// Begins to close the connection with `close_notify`.
-    pub(super) fn begin_closing(&mut self, end: End, cx: &mut Context) -> Step {
-        self.conclude(end, cx);
+    pub(super) fn begin_closing(&mut self, cx: &Context) -> Step {
         self.phase = Phase::Closing;
         self.deadline = cx.now + LINGER;
         Step::On
@@ -37,7 +33,7 @@ impl<S: Transport> Connection<S> {
     /// Closes the writing side and waits for the client. A socket that is closed with unread bytes
     /// is reset, and the reset can overtake the last data sent.
     pub(super) fn begin_lingering(&mut self, cx: &Context) -> Step {
-        if self.socket().close_writing().is_err() {
+        if self.socket().shutdown(Shutdown::Write).is_err() {
             return Step::Done;
         }
         self.phase = Phase::Lingering;
@@ -56,45 +52,38 @@ impl<S: Transport> Connection<S> {
         }
     }
 
+    /// Handles an error of a connection after its handshake.
+    pub(super) fn abort(&mut self, error: &openssl::ssl::Error, cx: &mut Context) -> Step {
+        self.cut_response(cx);
+        if !matches!(Broken::of(error).failure, Failure::Alert | Failure::Closed) {
+            cx.setup.sessions.forget(self.stream.ssl());
+        }
+        Step::Done
+    }
+
     /// Handles a deadline that has passed. Returns whether to drop the connection at once;
     /// otherwise it needs a turn to close.
     pub(crate) fn expire(&mut self, cx: &mut Context) -> bool {
         match self.phase {
-            Phase::Handshake => {
-                self.failed(Broken { failure: Failure::Timeout, alert: None }, cx);
-                true
-            }
+            Phase::Handshake => self.failed(Broken::by(Failure::Timeout), cx),
             Phase::Reading => {
-                let end = match (self.exchange.is_between_requests(), cx.draining.is_some()) {
-                    (true, true) => End::Stopped,
-                    (true, false) => End::Idle,
-                    (false, _) => End::Timeout,
-                };
-                self.begin_closing(end, cx);
-                false
+                self.begin_closing(cx);
+                return false;
             }
-            Phase::Sending => {
-                self.conclude(End::Timeout, cx);
-                true
-            }
-            Phase::Closing | Phase::Lingering => true,
+            Phase::Sending => self.cut_response(cx),
+            Phase::Closing | Phase::Lingering => {}
         }
-    }
-
-    /// Shortens the wait for a request, because the server stops.
-    pub(crate) fn drain(&mut self, now: Instant) {
-        if self.phase == Phase::Reading && self.exchange.is_between_requests() {
-            self.deadline = self.deadline.min(now + FIRST_REQUEST_GRACE);
-        }
+        true
     }
 
     /// Ends the connection because the server has stopped. Returns whether anything was cut off.
     pub(crate) fn cut(&mut self, cx: &mut Context) -> bool {
-        let cut = !self.concluded;
-        if self.phase == Phase::Handshake {
-            self.failed(Broken { failure: Failure::Stopped, alert: None }, cx);
+        match self.phase {
+            Phase::Handshake => self.failed(Broken::by(Failure::Stopped), cx),
+            Phase::Reading => return !self.exchange.is_between_requests(),
+            Phase::Sending => self.cut_response(cx),
+            Phase::Closing | Phase::Lingering => return false,
         }
-        self.conclude(End::Stopped, cx);
-        cut
+        true
     }
 }

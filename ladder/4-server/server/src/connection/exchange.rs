@@ -5,8 +5,7 @@ use std::time::Instant;
 
 use openssl::ssl::ErrorCode;
 
-use super::{Connection, Context, Phase, Step, Transport};
-use crate::failure::{Broken, End};
+use super::{Connection, Context, Phase, Step};
 use crate::http::{
     Body, Head, Parsed, RECORD_BYTES_MAX, Request, Response, Status, loggable_path, parse,
 };
@@ -89,11 +88,11 @@ impl Exchange {
     }
 }
 
-impl<S: Transport> Connection<S> {
+impl Connection {
     /// Answers a request that was received, or receives more bytes.
     pub(super) fn read(&mut self, cx: &mut Context) -> Step {
         if !self.exchange.inbox.is_empty() {
-            match parse(&self.exchange.inbox, cx.limits.request_bytes_max) {
+            match parse(&self.exchange.inbox) {
                 Parsed::Partial => {}
                 Parsed::Request(request) => return self.answer(request, cx),
                 Parsed::Refused(status) => return self.refuse(status, cx),
@@ -102,25 +101,14 @@ impl<S: Transport> Connection<S> {
         match self.stream.ssl_read(&mut cx.scratch[..]) {
             Ok(n) => {
                 if self.exchange.is_between_requests() {
-                    self.deadline = cx.now + cx.limits.request;
+                    self.deadline = cx.now + cx.setup.config.limits.request;
                 }
                 self.exchange.inbox.extend_from_slice(&cx.scratch[..n]);
                 Step::On
             }
-            Err(error) if self.blocked(&error) => {
-                let done = self.exchange.is_between_requests() && self.exchange.requests > 0;
-                if cx.draining.is_some() && done {
-                    return self.begin_closing(End::Orderly, cx);
-                }
-                Step::Blocked
-            }
-            Err(error) if error.code() == ErrorCode::ZERO_RETURN => {
-                self.begin_closing(End::Orderly, cx)
-            }
-            Err(error) => {
-                self.conclude(Broken::of(&error).end(), cx);
-                Step::Done
-            }
+            Err(error) if self.blocked(&error) => Step::Blocked,
+            Err(error) if error.code() == ErrorCode::ZERO_RETURN => self.begin_closing(cx),
+            Err(error) => self.abort(&error, cx),
         }
     }
 
@@ -130,10 +118,10 @@ impl<S: Transport> Connection<S> {
             let head_only = request.method == "HEAD";
             Response { head_only, ..Response::refusal(Status::ContentTooLarge) }
         } else {
-            Response::to(&request, cx.shared.root())
+            Response::to(&request, cx.setup.root.as_ref())
         };
         // what follows a body is not parsed
-        let keep_alive = request.keep_alive && !request.has_body && cx.draining.is_none();
+        let keep_alive = request.keep_alive && !request.has_body;
         let is_old = request.is_old();
         let answered = Answered::new(self.exchange.next_number(), request);
         self.begin(answered, keep_alive, is_old, response, cx)
@@ -165,13 +153,12 @@ impl<S: Transport> Connection<S> {
         let room = RECORD_BYTES_MAX.saturating_sub(head_left);
         let filled = response.body.append(&mut exchange.outbox, room);
         let Response { status, body, .. } = response;
-        cx.tally().count_response(status.code());
         let answered = Answered { status: status.code(), ..answered };
         exchange.sending = Some(Sending { answered, body, head_left, keep_alive });
         self.phase = Phase::Sending;
-        self.deadline = cx.now + cx.limits.write;
+        self.deadline = cx.now + cx.setup.config.limits.write;
         if filled.is_err() {
-            self.conclude(End::File, cx);
+            self.cut_response(cx);
             return Step::Done;
         }
         Step::On
@@ -185,7 +172,7 @@ impl<S: Transport> Connection<S> {
             *sent = 0;
             outbox.clear();
             if sending.body.append(outbox, RECORD_BYTES_MAX).is_err() {
-                self.conclude(End::File, cx);
+                self.cut_response(cx);
                 return Step::Done;
             }
         }
@@ -211,14 +198,11 @@ impl<S: Transport> Connection<S> {
                 sending.head_left -= of_head;
                 sending.answered.bytes += (n - of_head) as u64;
                 cx.tally().body_bytes.add((n - of_head) as u64);
-                self.deadline = cx.now + cx.limits.write;
+                self.deadline = cx.now + cx.setup.config.limits.write;
                 Step::On
             }
             Err(error) if self.blocked(&error) => Step::Blocked,
-            Err(error) => {
-                self.conclude(Broken::of(&error).end(), cx);
-                Step::Done
-            }
+            Err(error) => self.abort(&error, cx),
         }
     }
 
@@ -228,11 +212,11 @@ impl<S: Transport> Connection<S> {
         cx.tally().requests.add(1);
         cx.journal.push(cx.now, || self.request_line(sending.answered, true));
         if !sending.keep_alive {
-            return self.begin_closing(End::Orderly, cx);
+            return self.begin_closing(cx);
         }
         self.phase = Phase::Reading;
-        let limit =
-            if self.exchange.is_between_requests() { cx.limits.idle } else { cx.limits.request };
+        let limits = &cx.setup.config.limits;
+        let limit = if self.exchange.is_between_requests() { limits.idle } else { limits.request };
         self.deadline = cx.now + limit;
         Step::On
     }

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use openssl::ssl::{SslRef, SslVersion};
 
-use super::{Connection, Context, Phase, Step, Transport};
+use super::{Connection, Context, Phase, Step};
 use crate::engine::group_name;
 use crate::failure::{Broken, Failure};
 use crate::ffi;
@@ -38,7 +38,7 @@ impl Session {
     }
 }
 
-impl<S: Transport> Connection<S> {
+impl Connection {
     pub(super) fn handshake(&mut self, cx: &mut Context) -> Step {
         let begins = !core::mem::replace(&mut self.has_begun, true);
         if begins && self.has_client_closed {
@@ -61,7 +61,7 @@ impl<S: Transport> Connection<S> {
         if broken.failure == Failure::Closed {
             return Step::Done;
         }
-        cx.sessions.forget(self.stream.ssl());
+        cx.setup.sessions.forget(self.stream.ssl());
         // OpenSSL has sent an alert. If the connection closed at once, the alert could be lost.
         self.begin_lingering(cx)
     }
@@ -86,15 +86,11 @@ impl<S: Transport> Connection<S> {
             })
         });
         self.phase = Phase::Reading;
-        self.deadline = cx.now + cx.limits.idle;
-        if cx.draining.is_some() {
-            self.drain(cx.now);
-        }
+        self.deadline = cx.now + cx.setup.config.limits.idle;
     }
 
     /// Counts and logs a handshake that did not complete.
     pub(super) fn failed(&mut self, broken: Broken, cx: &mut Context) {
-        self.concluded = true;
         cx.count_operations();
         cx.tally().handshakes_failed[broken.failure as usize].add(1);
         cx.journal.push(cx.now, || {

@@ -8,24 +8,18 @@ mod exchange;
 mod handshake;
 
 use core::net::IpAddr;
-use std::io::{self, Read, Write};
-use std::net::Shutdown;
 use std::sync::Arc;
 use std::time::Instant;
 
 use mio::net::TcpStream;
 use openssl::ssl::{ErrorCode, SslStream};
 
-use crate::config::Limits;
 use crate::counters::Tally;
 use crate::engine::Acceptor;
-use crate::failure::End;
 use crate::ffi;
 use crate::http::{Date, RECORD_BYTES_MAX};
 use crate::log::Journal;
-use crate::sessions::Cache;
 use crate::setup::Setup;
-use crate::shared::Shared;
 use exchange::Exchange;
 use handshake::Session;
 pub(crate) use handshake::failed_to_open;
@@ -38,41 +32,31 @@ const STEPS_MAX: u32 = 32;
 pub(crate) struct Context {
     /// The time of the last wake-up.
     pub(crate) now: Instant,
-    pub(crate) limits: Limits,
     /// The worker's number, from zero.
     pub(crate) worker: usize,
     pub(crate) journal: Journal,
-    pub(crate) shared: Arc<Shared>,
-    pub(crate) acceptor: Arc<Acceptor>,
-    sessions: Arc<Cache>,
+    pub(crate) setup: Arc<Setup>,
+    pub(crate) acceptor: Acceptor,
     date: Date,
     /// A buffer for one record.
     scratch: Box<[u8; RECORD_BYTES_MAX]>,
-    /// Set when the server stops: it then accepts no new requests, and must finish its responses by
-    /// this time.
-    pub(crate) draining: Option<Instant>,
 }
 
 impl Context {
-    /// Creates the context of a worker. Its journal discards all lines.
-    pub(crate) fn new(worker: usize, setup: &Setup, acceptor: Arc<Acceptor>) -> Self {
-        let shared = Arc::clone(&setup.shared);
+    pub(crate) fn new(worker: usize, setup: Arc<Setup>, acceptor: Acceptor) -> Self {
         Self {
             now: Instant::now(),
-            limits: setup.config.limits,
             worker,
-            journal: Journal::new(None, Arc::clone(shared.log())),
-            shared,
+            journal: Journal::new(Arc::clone(&setup)),
+            setup,
             acceptor,
-            sessions: Arc::clone(&setup.sessions),
             date: Date::default(),
             scratch: Box::new([0; RECORD_BYTES_MAX]),
-            draining: None,
         }
     }
 
     pub(crate) fn tally(&self) -> &Tally {
-        self.shared.tally(self.worker)
+        &self.setup.tallies[self.worker]
     }
 
     /// Publishes the engine's counts. Call it before counting the handshake, so that a reader never
@@ -88,7 +72,7 @@ impl Context {
 
 /// The next action for a connection after its turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Turn {
+pub(crate) enum Turn {
     /// Give the connection another turn, after other connections. Its turn ended for fairness, or
     /// its handshake is paused until operations of several connections run as one batch.
     Again,
@@ -115,67 +99,48 @@ enum Phase {
     Lingering,
 }
 
-/// A non-blocking byte stream.
-pub trait Transport: Read + Write {
-    /// Closes the stream for writing.
-    ///
-    /// # Errors
-    ///
-    /// The other side has closed the stream.
-    fn close_writing(&mut self) -> io::Result<()>;
-}
-
-impl Transport for TcpStream {
-    fn close_writing(&mut self) -> io::Result<()> {
-        self.shutdown(Shutdown::Write)
-    }
-}
-
-pub(crate) struct Connection<S> {
-    stream: SslStream<S>,
+pub(crate) struct Connection {
+    stream: SslStream<TcpStream>,
     /// Unique within the server.
     number: u64,
     client: IpAddr,
     opened: Instant,
     phase: Phase,
-    deadline: Instant,
+    pub(crate) deadline: Instant,
     session: Option<Session>,
     exchange: Exchange,
     /// The client has closed its connection; it may have sent bytes before.
-    has_client_closed: bool,
+    pub(crate) has_client_closed: bool,
     /// The first message of the handshake was asked for.
     has_begun: bool,
-    /// The end of the connection was counted and logged.
-    concluded: bool,
     /// The worker has scheduled another turn.
     pub(crate) is_due_again: bool,
-    /// The engine has paused the handshake until its batch of private-key operations runs.
-    is_paused: bool,
+    /// The engine has paused the handshake until its batch of private-key operations runs. Until
+    /// then the connection must not be dropped, because OpenSSL would leak the stack of its job.
+    pub(crate) is_paused: bool,
     /// The last step waits until the socket is writable.
     wants_write: bool,
     /// The socket is registered for writable events.
     is_registered_for_writing: bool,
 }
 
-impl<S: Transport> Connection<S> {
+impl Connection {
     pub(crate) fn new(
-        stream: SslStream<S>,
+        stream: SslStream<TcpStream>,
         (number, client): (u64, IpAddr),
-        now: Instant,
-        limits: &Limits,
+        cx: &Context,
     ) -> Self {
         Self {
             stream,
             number,
             client,
-            opened: now,
+            opened: cx.now,
             phase: Phase::Handshake,
-            deadline: now + limits.handshake,
+            deadline: cx.now + cx.setup.config.limits.handshake,
             session: None,
             exchange: Exchange::default(),
             has_client_closed: false,
             has_begun: false,
-            concluded: false,
             is_due_again: false,
             is_paused: false,
             wants_write: false,
@@ -204,11 +169,6 @@ impl<S: Transport> Connection<S> {
         Turn::Again
     }
 
-    /// The client has closed its connection.
-    pub(crate) const fn client_has_closed(&mut self) {
-        self.has_client_closed = true;
-    }
-
     /// Returns whether the socket must be registered for writable events now.
     pub(crate) const fn begins_to_wait_for_writing(&mut self) -> bool {
         let begins = self.wants_write && !self.is_registered_for_writing;
@@ -216,12 +176,8 @@ impl<S: Transport> Connection<S> {
         begins
     }
 
-    pub(crate) fn socket(&mut self) -> &mut S {
+    pub(crate) fn socket(&mut self) -> &mut TcpStream {
         self.stream.get_mut()
-    }
-
-    pub(crate) const fn deadline(&self) -> Instant {
-        self.deadline
     }
 
     /// Returns the session, after the handshake.
@@ -234,23 +190,5 @@ impl<S: Transport> Connection<S> {
         self.is_paused = ffi::is_paused(error);
         self.wants_write = error.code() == ErrorCode::WANT_WRITE;
         self.is_paused || self.wants_write || error.code() == ErrorCode::WANT_READ
-    }
-
-    /// Returns whether a turn may complete a paused handshake. Until then the connection must not
-    /// be dropped, because OpenSSL would leak the stack of its job.
-    pub(crate) const fn is_paused(&self) -> bool {
-        self.is_paused
-    }
-
-    /// Counts the end of the connection, once, and logs incomplete responses.
-    fn conclude(&mut self, end: End, cx: &mut Context) {
-        if !self.concluded {
-            self.concluded = true;
-            self.cut_response(cx);
-            if end == End::Violation {
-                cx.sessions.forget(self.stream.ssl());
-            }
-            cx.tally().ends[end as usize].add(1);
-        }
     }
 }

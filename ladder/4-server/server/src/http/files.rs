@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
 
-use crate::error::{Error, Rejected};
+use crate::error::Error;
 
 /// A directory whose regular files are served.
 #[derive(Clone, Debug)]
@@ -17,10 +17,10 @@ pub(crate) struct Root(Arc<File>);
 impl Root {
     /// Opens the directory, and checks that the kernel can restrict paths to it.
     pub(crate) fn open(path: &Path) -> Result<Self, Error> {
-        let refuse = |why| Rejected::unreadable("the folder", path, why);
+        let refuse = Error::path("cannot read the folder", path);
         let flags = OFlags::DIRECTORY.bits().cast_signed();
         let folder =
-            OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(refuse)?;
+            OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(&refuse)?;
         let root = Self(Arc::new(folder));
         match root.file(Path::new(".")) {
             // These results are expected, because a directory is not a file. Any other error would
@@ -30,9 +30,8 @@ impl Root {
             Err(why) if why.kind() == io::ErrorKind::Unsupported => Err(refuse(io::Error::new(
                 io::ErrorKind::Unsupported,
                 "openat2(2) is missing: use Linux 5.6 or later, or serve no files",
-            ))
-            .into()),
-            Err(why) => Err(refuse(why).into()),
+            ))),
+            Err(why) => Err(refuse(why)),
         }
     }
 
@@ -48,19 +47,5 @@ impl Root {
             return Err(io::ErrorKind::NotFound.into());
         }
         Ok((file, metadata.len()))
-    }
-}
-
-/// Returns the media type for a file name's extension.
-pub(crate) fn media_type(path: &Path) -> &'static str {
-    match path.extension().and_then(|extension| extension.to_str()) {
-        Some("css") => "text/css; charset=utf-8",
-        Some("html" | "htm") => "text/html; charset=utf-8",
-        Some("js") => "text/javascript; charset=utf-8",
-        Some("json") => "application/json",
-        Some("png") => "image/png",
-        Some("svg") => "image/svg+xml",
-        Some("txt") => "text/plain; charset=utf-8",
-        _ => "application/octet-stream",
     }
 }

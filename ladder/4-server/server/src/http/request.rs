@@ -4,6 +4,9 @@ use std::borrow::Cow;
 
 use httparse::{EMPTY_HEADER, Header};
 
+/// The longest head of a request, in bytes.
+const HEAD_BYTES_MAX: usize = 16 * 1024;
+
 /// The maximum number of header fields in a head.
 const FIELDS_MAX: usize = 64;
 
@@ -76,14 +79,14 @@ pub(crate) enum Parsed {
 }
 
 /// Parses the head at the start of `bytes`.
-pub(crate) fn parse(bytes: &[u8], head_bytes_max: usize) -> Parsed {
+pub(crate) fn parse(bytes: &[u8]) -> Parsed {
     let mut fields = [EMPTY_HEADER; FIELDS_MAX];
     let mut head = httparse::Request::new(&mut fields);
     match head.parse(bytes) {
-        Ok(httparse::Status::Complete(length)) if length <= head_bytes_max => {
+        Ok(httparse::Status::Complete(length)) if length <= HEAD_BYTES_MAX => {
             complete(&head, length).map_or_else(Parsed::Refused, Parsed::Request)
         }
-        Ok(httparse::Status::Partial) if bytes.len() <= head_bytes_max => Parsed::Partial,
+        Ok(httparse::Status::Partial) if bytes.len() <= HEAD_BYTES_MAX => Parsed::Partial,
         Ok(_) | Err(httparse::Error::TooManyHeaders) => Parsed::Refused(Status::FieldsTooLarge),
         Err(_) => Parsed::Refused(Status::BadRequest),
     }
@@ -150,17 +153,15 @@ fn is_origin_form(target: &str) -> bool {
 mod tests {
     use super::*;
 
-    const MAX: usize = 1000;
-
     fn request(text: &str) -> Request {
-        match parse(text.as_bytes(), MAX) {
+        match parse(text.as_bytes()) {
             Parsed::Request(request) => request,
             other => panic!("{text:?}: {other:?}"),
         }
     }
 
     fn refused(text: &str) -> Status {
-        match parse(text.as_bytes(), MAX) {
+        match parse(text.as_bytes()) {
             Parsed::Refused(status) => status,
             other => panic!("{text:?}: {other:?}"),
         }
@@ -173,7 +174,7 @@ mod tests {
         assert_eq!(found.head_bytes, head.len());
         assert_eq!((found.target.as_str(), found.keep_alive), ("/bytes/3?x=1", true));
         for end in 0..head.len() {
-            assert_eq!(parse(&head.as_bytes()[..end], MAX), Parsed::Partial, "{end} bytes");
+            assert_eq!(parse(&head.as_bytes()[..end]), Parsed::Partial, "{end} bytes");
         }
     }
 
@@ -207,8 +208,8 @@ mod tests {
         assert_eq!(with(""), Status::BadRequest, "no host");
         assert_eq!(with("Host: a\r\nHost: b\r\n"), Status::BadRequest);
         assert_eq!(with(&"X: y\r\n".repeat(65)), Status::FieldsTooLarge);
-        assert_eq!(with(&format!("X: {}\r\n", "y".repeat(MAX))), Status::FieldsTooLarge);
-        assert_eq!(refused(&"G".repeat(MAX + 1)), Status::FieldsTooLarge);
+        assert_eq!(with(&format!("X: {}\r\n", "y".repeat(HEAD_BYTES_MAX))), Status::FieldsTooLarge);
+        assert_eq!(refused(&"G".repeat(HEAD_BYTES_MAX + 1)), Status::FieldsTooLarge);
         assert_eq!(refused("\u{16}\u{3}\u{1}\r\n\r\n"), Status::BadRequest);
         assert_eq!(refused("GET / HTTP/3.0\r\n\r\n"), Status::BadRequest);
         for bad in ["bytes", "https://a/b", "/a#b", "/\u{e4}"] {

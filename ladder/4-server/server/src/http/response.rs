@@ -4,7 +4,7 @@ use std::io::{self, Write as _};
 
 use super::body::{BODY_BYTES_MAX, Body};
 use super::date::Date;
-use super::files::{Root, media_type};
+use super::files::Root;
 use super::request::{Request, Status};
 use super::route::{Route, route};
 
@@ -63,7 +63,7 @@ impl Response {
             Route::Bytes(left) => found("application/octet-stream", Body::Pattern { at: 0, left }),
             Route::File(path) => match root.map(|root| root.file(&path)) {
                 Some(Ok((file, left))) => {
-                    found(media_type(&path), Body::File { file, at: 0, left })
+                    found("application/octet-stream", Body::File { file, at: 0, left })
                 }
                 Some(Err(why)) if is_our_trouble(&why) => Self::refusal(Status::InternalError),
                 Some(Err(_)) | None => Self::refusal(Status::NotFound),

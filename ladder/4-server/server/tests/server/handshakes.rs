@@ -1,12 +1,8 @@
 //! The negotiated parameters, and their fields in the log.
 
-use std::io::{Read as _, Write as _};
-
 use crate::rig::{self, ONE_REQUEST, Rig, bytes, fetch, s_client};
 use tollgate_server::log::Outcome;
-use tollgate_server::{
-    Certificate, Config, Engine, Failure, Group, Issued, KeyKind, Protocol, Resumption, Suite,
-};
+use tollgate_server::{Certificate, Config, Failure, Group, KeyKind, Protocol, Resumption, Suite};
 
 /// Performs a handshake and a request; returns their log lines.
 fn negotiated(rig: Rig, curl: &[&str]) -> (String, String, Option<String>) {
@@ -136,73 +132,6 @@ fn rsa_key_exchange_only_when_allowed() {
     assert!(log.requests().iter().all(|line| line.group.is_none()));
 }
 
-/// RFC 5246 §7.4.1.4.1: a client without `signature_algorithms` verifies only SHA-1. The server
-/// makes no signatures with SHA-1, but RSA key exchange needs no signature.
-#[test]
-fn clients_without_signature_algorithms_get_rsa_key_exchange_only() {
-    const ECDHE_RSA_AES128_GCM: [u8; 2] = [0xc0, 0x2f];
-    const RSA_AES128_SHA: [u8; 2] = [0, 0x2f];
-    const SERVER_HELLO: u8 = 2;
-    const SERVER_KEY_EXCHANGE: u8 = 12;
-    const SERVER_HELLO_DONE: u8 = 14;
-    for engine in [Engine::OpenSsl, Engine::Tollgate] {
-        let rig = Rig::start(Config { engine, allow_rsa_kx: true, ..Config::default() });
-        let only_ecdhe = answer_to_hello(&rig, &[ECDHE_RSA_AES128_GCM]);
-        assert_eq!(only_ecdhe, [21, 3, 3, 0, 2, 2, 40], "handshake_failure");
-        for suites in [&[RSA_AES128_SHA][..], &[ECDHE_RSA_AES128_GCM, RSA_AES128_SHA]] {
-            let flight = answer_to_hello(&rig, suites);
-            let messages = handshake_messages(&flight);
-            let types: Vec<u8> = messages.iter().map(|message| message[0]).collect();
-            assert_eq!(types.first(), Some(&SERVER_HELLO), "{flight:?}");
-            assert_eq!(types.last(), Some(&SERVER_HELLO_DONE));
-            assert!(!types.contains(&SERVER_KEY_EXCHANGE));
-            let session_id_len = usize::from(messages[0][38]);
-            let suite = &messages[0][39 + session_id_len..][..2];
-            assert_eq!(suite, RSA_AES128_SHA);
-        }
-        let failed = || rig.running.counters().failed(Failure::NothingShared) == 1;
-        rig::eventually("the failure is counted", failed);
-        drop(rig);
-        // without RSA key exchange on the server, no common suite remains for such a client
-        let rig = Rig::start(Config { engine, ..Config::default() });
-        let refused = answer_to_hello(&rig, &[ECDHE_RSA_AES128_GCM, RSA_AES128_SHA]);
-        assert_eq!(refused, [21, 3, 3, 0, 2, 2, 40], "handshake_failure");
-    }
-}
-
-/// Sends a TLS 1.2 `ClientHello` without `signature_algorithms`; returns all bytes that the server
-/// sends until it waits for the client or closes.
-fn answer_to_hello(rig: &Rig, suites: &[[u8; 2]]) -> Vec<u8> {
-    let mut client = rig::tcp(rig.running.addr());
-    client.write_all(&rig::client_hello(suites, &[])).unwrap();
-    let (mut answer, mut chunk) = (Vec::new(), [0; 4096]);
-    loop {
-        let read = client.read(&mut chunk).unwrap_or(0);
-        answer.extend_from_slice(&chunk[..read]);
-        // an empty ServerHelloDone, or an alert
-        if read == 0 || answer.ends_with(&[14, 0, 0, 0]) || answer.starts_with(&[21]) {
-            return answer;
-        }
-    }
-}
-
-/// Returns the handshake messages in these records, each with its header of four bytes.
-fn handshake_messages(mut records: &[u8]) -> Vec<Vec<u8>> {
-    let mut stream = Vec::new();
-    while let [22, 3, 3, high, low, rest @ ..] = records {
-        let (content, rest) = rest.split_at(usize::from(*high) << 8 | usize::from(*low));
-        stream.extend_from_slice(content);
-        records = rest;
-    }
-    let (mut messages, mut rest) = (Vec::new(), &stream[..]);
-    while let [_, 0, high, low, ..] = rest {
-        let (message, more) = rest.split_at(4 + (usize::from(*high) << 8 | usize::from(*low)));
-        messages.push(message.to_vec());
-        rest = more;
-    }
-    messages
-}
-
 #[test]
 fn resumption_is_off_or_on() {
     // Four workers: each accepts the tickets of the others.
@@ -275,40 +204,11 @@ fn a_session_id_resumes_from_the_cache() {
 }
 
 #[test]
-fn clients_need_a_certificate_of_the_roots() {
-    let [known, other] = [2, 1].map(|length| Issued::new(KeyKind::EcdsaP256, length).unwrap());
-    let client_roots = Some(known.root().unwrap());
-    let rig = Rig::start(Config { client_roots, ..Config::default() });
-    let present = |issued: &Issued, version: &str| {
-        let Certificate::Pem { chain, key } = issued.certificate().unwrap() else { panic!() };
-        let [chain_file, key_file] = ["chain", "key"].map(|name| rig.folder.path(name));
-        std::fs::write(&chain_file, chain).unwrap();
-        std::fs::write(&key_file, key).unwrap();
-        let [chain, key] = [&chain_file, &key_file].map(|path| path.to_str().unwrap());
-        let shown = ["-cert", chain, "-cert_chain", chain, "-key", key];
-        s_client(rig.running.addr(), &[&[version][..], &shown].concat(), ONE_REQUEST).1
-    };
-    for version in ["-tls1_2", "-tls1_3"] {
-        let words = present(&known, version);
-        assert!(words.contains("HTTP/1.1 200 OK"), "{words}");
-        let words = present(&other, version);
-        assert!(!words.contains("HTTP/1.1") && words.contains("alert"), "{words}");
-        let (_, words) = s_client(rig.running.addr(), &[version], ONE_REQUEST);
-        assert!(!words.contains("HTTP/1.1"), "{words}");
-    }
-    let failed = rig.finish();
-    let failed = failed.handshakes().iter().filter(|line| line.outcome == Outcome::Failed).count();
-    assert_eq!(failed, 4);
-    let nothing = Config { client_roots: Some(vec![]), ..Config::default() };
-    let error = tollgate_server::Server::start(nothing).unwrap_err().to_string();
-    assert!(error.contains("trust anchors") && !error.contains('\n'), "{error}");
-}
-
-#[test]
 fn unsupported_versions_are_refused() {
     let rig = Rig::start(Config { protocols: vec![Protocol::Tls13], ..Config::default() });
     let (_, words) = s_client(rig.running.addr(), &["-tls1_2"], ONE_REQUEST);
     assert!(words.contains("protocol version"), "{words}");
+    rig.until_closed();
     let log = rig.finish();
     assert_eq!(log.handshakes()[0].reason.as_deref(), Some("version"));
 }
@@ -319,6 +219,7 @@ fn a_client_alert_is_logged() {
     // The client does not trust the certificate, and sends unknown_ca.
     let args = ["-tls1_3", "-verify_return_error", "-verify", "1"];
     s_client(rig.running.addr(), &args, ONE_REQUEST);
+    rig.until_closed();
     let log = rig.finish();
     let line = log.handshakes()[0];
     assert_eq!((line.outcome, line.alert), (Outcome::Failed, Some(48)));

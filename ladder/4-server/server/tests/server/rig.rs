@@ -4,17 +4,16 @@ use core::net::SocketAddr;
 use core::sync::atomic::{AtomicU32, Ordering};
 use core::time::Duration;
 use std::fs;
-use std::io::{self, Read, Write};
+use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Instant;
 
 use openssl::ssl::{Ssl, SslContext, SslMethod, SslStream, SslVerifyMode};
-use tollgate_server::log::{HandshakeLine, Line, RequestLine, read};
-use tollgate_server::{Certificate, Config, KeyKind, Notice, Notify, Running, Server};
+use tollgate_server::log::{HandshakeLine, Line, RequestLine};
+use tollgate_server::{Certificate, Config, KeyKind, Running, Server};
 
 /// Timeout of every wait in the tests.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(20);
@@ -88,7 +87,7 @@ impl Rig {
 
     /// Stops the server and reads its log, which must be complete.
     pub(crate) fn finish(self) -> Log {
-        let report = self.running.stop(TIMEOUT);
+        let report = self.running.stop();
         assert_eq!(report.connections_cut, 0);
         assert_eq!(report.workers_lost, 0);
         assert!(report.log_complete);
@@ -118,8 +117,8 @@ pub(crate) struct Log(pub(crate) Vec<Line>);
 impl Log {
     /// Reads the log in the folder of a server that has stopped.
     pub(crate) fn of(folder: &Folder) -> Self {
-        let file = fs::read(folder.path("access.log")).unwrap();
-        Self(read(file.as_slice()).unwrap())
+        let text = fs::read_to_string(folder.path("access.log")).unwrap();
+        Self(text.lines().map(|line| serde_json::from_str(line).unwrap()).collect())
     }
 
     pub(crate) fn handshakes(&self) -> Vec<&HandshakeLine> {
@@ -231,34 +230,6 @@ pub(crate) fn handshake_record(kind: u8, message: &[u8]) -> Vec<u8> {
     [&[22, 3, 3, 0, length + 4, kind, 0, 0, length][..], message].concat()
 }
 
-/// A socket that can hold back bytes in both directions.
-pub(crate) struct Valve {
-    pub(crate) socket: TcpStream,
-    /// If true, reads return the peer's bytes; otherwise each read would block.
-    pub(crate) reads: bool,
-    /// Collects written bytes instead of sending them.
-    pub(crate) held: Option<Vec<u8>>,
-}
-
-impl Read for Valve {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.reads { self.socket.read(buffer) } else { Err(io::ErrorKind::WouldBlock.into()) }
-    }
-}
-
-impl Write for Valve {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match &mut self.held {
-            Some(held) => held.write(bytes),
-            None => self.socket.write(bytes),
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.socket.flush()
-    }
-}
-
 /// Returns a TCP connection with the same timeouts.
 pub(crate) fn tcp(address: SocketAddr) -> TcpStream {
     let socket = TcpStream::connect_timeout(&address, TIMEOUT).unwrap();
@@ -287,16 +258,6 @@ pub(crate) fn head(stream: &mut impl Read) -> String {
         head.push(byte[0]);
     }
     String::from_utf8(head).unwrap()
-}
-
-/// Notices of a server, for tests.
-pub(crate) type Notices = Arc<Mutex<Vec<Notice>>>;
-
-/// Returns the notices that the server will send to the returned receiver.
-pub(crate) fn notices() -> (Notices, Notify) {
-    let notices = Notices::default();
-    let sent = Arc::clone(&notices);
-    (notices, Notify::new(move |notice| sent.lock().unwrap().push(notice.clone())))
 }
 
 /// Waits until `check` returns true.

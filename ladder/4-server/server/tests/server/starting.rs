@@ -1,12 +1,11 @@
 //! A server that cannot start reports the reason and the remedy in one line.
 
-use core::time::Duration;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::rig::{Folder, certify, fetch, keys, run};
-use tollgate_server::{Certificate, Config, Engine, KeyKind, Limits, Protocol, Server, Suite};
+use tollgate_server::{Certificate, Config, Engine, KeyKind, Protocol, Server, Suite};
 
 /// Returns the single line of the error.
 fn refusal(config: Config) -> String {
@@ -55,18 +54,6 @@ fn contradictory_settings_are_refused() {
     let tls13 =
         Config { suites: vec![Suite::Aes128Gcm], protocols: vec![Protocol::Tls12], ..default() };
     assert_says(tls13, &["none of the suites fits"]);
-}
-
-#[test]
-fn infinite_timeouts_are_refused() {
-    for limits in [
-        Limits { handshake: Duration::MAX, ..Limits::default() },
-        Limits { write: Duration::from_secs(86_401), ..Limits::default() },
-    ] {
-        assert_says(Config { limits, ..Config::default() }, &["is longer than a day"]);
-    }
-    let running = Server::start(Config::default()).unwrap();
-    assert_eq!(running.stop(Duration::MAX).workers_lost, 0);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! CPU clock are the evidence.
 
 use std::fs::{self, File};
-use std::io::{self, BufReader, ErrorKind};
+use std::io::{self, BufRead as _, BufReader, ErrorKind};
 use std::path::Path;
 
 use openssl::error::ErrorStack;
@@ -14,7 +14,7 @@ use tollgate_probe::{ClientCertificate, Scheme, Site, resolve};
 use tollgate_record::Subject;
 use tollgate_record::vocabulary as word;
 use tollgate_report::text::wrapped;
-use tollgate_server::log::{Line, Reader};
+use tollgate_server::log::Line;
 
 use super::options::given::Probed;
 use super::plan;
@@ -47,20 +47,17 @@ pub(super) fn applied(options: &Options) -> Result<Options, CliError> {
     Ok(options)
 }
 
-/// Starts the agents, if the options name some.
+/// Enrols the agents, if the options name some.
 fn agents(options: &Options, site: &Site) -> Result<Option<Controller>, CliError> {
-    if options.given.agents.is_empty() {
-        return Ok(None);
-    }
+    let nats = options.given.nats.connection();
+    let Some((address, nats)) = options.given.agents.as_ref().zip(nats) else { return Ok(None) };
     let target = tollgate_agents::Site {
         url: site.url().to_string(),
         address: site.target().address(),
         may_test: options.given.i_may_test.clone(),
     };
     let version = agent::version();
-    let nats = options.given.nats.connection();
-    let (all, nats) = (&options.given.agents, nats.as_ref());
-    Ok(Some(Controller::start(all, nats, &target, &version, &interrupt::asked)?))
+    Ok(Some(Controller::start(address, &nats, &target, &version, &interrupt::asked)?))
 }
 
 pub(super) fn heading(options: &Options) -> String {
@@ -185,9 +182,9 @@ fn started_by(process: u32) -> Vec<u32> {
 /// Returns the engine that a Tollgate server logged at its last start. The log is untrusted, so the
 /// word must be valid in a subject.
 fn engine_of(log: &Path) -> Option<String> {
-    let lines = Reader::new(BufReader::new(File::open(log).ok()?)).map_while(Result::ok);
-    let start = |line| match line {
-        Line::Start(start) => Some(start.engine),
+    let lines = BufReader::new(File::open(log).ok()?).lines().map_while(Result::ok);
+    let start = |line: String| match serde_json::from_str(&line) {
+        Ok(Line::Start(start)) => Some(start.engine),
         _ => None,
     };
     let is_word = |engine: &String| {

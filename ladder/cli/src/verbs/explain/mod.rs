@@ -1,4 +1,5 @@
-//! `tollgate explain`: the cost of a TLS session to a server by part, predicted and in a live server.
+//! `tollgate explain`: the cost of a TLS session to a server by part, predicted and in a live
+//! server.
 
 mod options;
 pub(crate) mod parts;

@@ -40,7 +40,7 @@ pub(crate) struct Explain {
     pub(crate) flame_graphs: Option<PathBuf>,
 
     /// Groups of the key agreement by their IANA names, separated by commas, such as secp384r1 and
-    /// ffdhe2048 [default: x25519, or that of --protocol]
+    /// X25519MLKEM768 [default: x25519, or that of --protocol]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) group: Vec<String>,
 
@@ -50,8 +50,8 @@ pub(crate) struct Explain {
     pub(crate) handshake: Vec<Handshake>,
 
     /// Types of the server's key, separated by commas: rsa-1024 (insecure, as in old papers),
-    /// rsa-2048, rsa-3072, rsa-4096, ecdsa-p256, ecdsa-p384, ed25519 [default: rsa-2048; without any
-    /// list also rsa-3072]
+    /// rsa-2048, rsa-3072, rsa-4096, ecdsa-p256, ecdsa-p384, ed25519 [default: rsa-2048; without
+    /// any list also rsa-3072]
     #[arg(id = "key-type", long, value_name = "LIST", value_delimiter = ',', value_parser = key)]
     #[arg(conflicts_with = "target")]
     pub(crate) key: Vec<KeyKind>,
@@ -65,8 +65,8 @@ pub(crate) struct Explain {
     pub(crate) pid: Vec<u32>,
 
     /// Protocol versions and key exchanges, separated by commas: tls12-rsa, tls12-x25519,
-    /// tls12-p256, tls13 [default: tls12-x25519,tls13; without any list also tls12-rsa, for RSA-2048;
-    /// for a URL, the best that the server supports]
+    /// tls12-p256, tls13 [default: tls12-x25519,tls13; without any list also tls12-rsa, for
+    /// RSA-2048; for a URL, the best that the server supports]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = protocol)]
     pub(crate) protocol: Vec<Protocol>,
 
@@ -160,8 +160,8 @@ impl Explain {
         let named = |name: &String| match Suite::from_name(name) {
             Some(suite) if is_spoken(&suite) => Ok(suite),
             Some(_) => Err(error!(
-                "--suites: OpenSSL does not speak {name}: leave it out, or measure it with `tollgate \
-                 bench --server gnutls --handshake-only --suites {name}`"
+                "--suites: OpenSSL does not speak {name}: leave it out, or measure it with \
+                 `tollgate bench --server gnutls --handshake-only --suites {name}`"
             )),
             None => Err(error!(
                 "--suites: no suite is called {name}: give IANA names, such as {}, or all",
@@ -187,8 +187,8 @@ impl Explain {
     }
 }
 
-/// The engines to measure with a key. Tollgate leaves other curves to OpenSSL, and P-256 on processors
-/// on which it has no kernels.
+/// The engines to measure with a key. Tollgate leaves other curves to OpenSSL, and P-256 on
+/// processors on which it has no kernels.
 pub(super) fn engines(key: KeyKind) -> &'static [Engine] {
     let is_ours = match key {
         KeyKind::EcdsaP256 => P256::best().is_ok_and(P256::beats_openssl),
@@ -222,10 +222,10 @@ mod tests {
         for (flags, expected) in [
             ("", 8 + 2 + 8),
             ("--bytes 0,1024 --key-type rsa-4096", 2 * 2 * 2),
-            // ECDHE has no ffdhe2048, and the engine tollgate no Ed25519
-            ("--key-type rsa-2048,ed25519 --group ffdhe2048", 2 + 1),
-            // RSA, DHE and ECDHE without RC4 and 3DES, and TLS 1.3
-            ("--suites all", (6 + 7 + 7 + 3) * 2),
+            // the engine tollgate has no Ed25519
+            ("--key-type rsa-2048,ed25519 --group secp384r1", 2 * 2 + 1),
+            // RSA and ECDHE without RC4 and 3DES, and TLS 1.3
+            ("--suites all", (6 + 7 + 3) * 2),
             ("--handshake full,ticket,session-id", (2 + 2 + 1) * 2),
             ("--server nginx", 4),
         ] {

@@ -85,8 +85,8 @@ pub(super) fn table(records: &[Record]) -> String {
             }),
         ]
     };
-    let note = "amm: a product, ams: a square; sos: schoolbook, reduced word by word; cios: rows of \
-                product and reduction in turn; the last rows are the engine's kernel";
+    let note = "amm: a product, ams: a square; sos: schoolbook, reduced word by word; cios: rows \
+                of product and reduction in turn; the last rows are the engine's kernel";
     grid(&columns, records.iter().map(row).collect()) + &wrapped(note)
 }
 

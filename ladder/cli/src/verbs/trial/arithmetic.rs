@@ -14,8 +14,8 @@ use crate::error::CliError;
 use crate::verbs::bench::out::outcome::{Document, Run, Scenario};
 use crate::verbs::bench::scenario::rounds_of_block;
 
-/// The largest relative difference of two computations of a figure. Numbers in JSON can differ in the
-/// last bit.
+/// The largest relative difference of two computations of a figure. Numbers in JSON can differ in
+/// the last bit.
 const ROUNDING: f64 = 1e-9;
 
 /// A published figure.
@@ -140,8 +140,8 @@ impl Run {
 impl Scenario {
     /// Returns the runs of a server that count, by number.
     ///
-    /// A block with an invalid run was repeated, because a scenario with figures has no other invalid
-    /// runs.
+    /// A block with an invalid run was repeated, because a scenario with figures has no other
+    /// invalid runs.
     fn runs_of(&self, by: &str) -> Vec<&Run> {
         let servers: BTreeSet<&str> = self.runs.iter().map(|run| run.server.as_str()).collect();
         let block = |run: &Run| run.number.saturating_sub(1) / rounds_of_block(servers.len());
@@ -168,8 +168,8 @@ impl Scenario {
             let (subject, quantity) = (&record.subject, record.quantity);
             let (stated, (low, high)) = (record.estimate.point(), record.estimate.interval());
             error!(
-                "{OUTCOME}: {subject}: {quantity} is {stated} [{low}, {high}], and its samples give \
-                 {} [{}, {}]",
+                "{OUTCOME}: {subject}: {quantity} is {stated} [{low}, {high}], and its samples \
+                 give {} [{}, {}]",
                 own.point(),
                 own.interval().0,
                 own.interval().1
@@ -216,8 +216,8 @@ impl Scenario {
     }
 }
 
-/// Returns the CPU cycles of a session, computed from the CPU time of the same session. The CPU time is
-/// checked as a figure of its own.
+/// Returns the CPU cycles of a session, computed from the CPU time of the same session. The CPU
+/// time is checked as a figure of its own.
 fn of_cycles(record: &Record, all: &[Record]) -> Result<Option<Estimate>, CliError> {
     let is_cpu = |cpu: &&Record| {
         cpu.quantity == word::SERVER_CPU_NS_PER_SESSION

@@ -42,8 +42,8 @@ pub(super) struct Bundle {
 }
 
 impl Bundle {
-    /// Reads a folder, and checks its signature, the list of its files and their hashes. `trusted` is
-    /// the author's key; without it, the folder's own key is used.
+    /// Reads a folder, and checks its signature, the list of its files and their hashes. `trusted`
+    /// is the author's key; without it, the folder's own key is used.
     pub(super) fn read(folder: &Path, trusted: Option<&PublicKey>) -> Result<Self, CliError> {
         let read = |name: &str| read(&folder.join(name));
         let text = read(MANIFEST)?;

@@ -18,8 +18,8 @@ use crate::read;
 /// The limits of signature and arithmetic.
 const BEYOND: &str = "not checked, because no file can show it: that the counts, CPU times and \
                       histograms were measured and not invented, that they are those of the keys, \
-                      protocols and payloads that the figures name, and that hardware, software and \
-                      tuning were as disclosed; repeat the trial to know";
+                      protocols and payloads that the figures name, and that hardware, software \
+                      and tuning were as disclosed; repeat the trial to know";
 
 pub(super) fn run(options: &Verify) -> Result<ExitCode, CliError> {
     let output = Output::new(None)?;

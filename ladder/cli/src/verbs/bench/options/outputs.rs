@@ -18,7 +18,7 @@ pub(crate) struct Outputs {
     #[arg(long)]
     pub(crate) histogram: bool,
 
-    /// Write outcome.json, series.csv, counts.csv, latency.hlog and report.html to this folder,
+    /// Write outcome.json, series.csv, counts.csv and report.html to this folder,
     /// replacing files of these names
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,

@@ -6,12 +6,11 @@ mod page;
 mod rows;
 
 use core::cell::RefCell;
-use core::time::Duration;
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use tollgate_load::{Context, Latency, LatencyLog, Outcome, Point};
+use tollgate_load::{Context, Latency, Outcome, Point};
 use tollgate_record::{Record, Timestamp};
 
 use super::scenario::Scenario;
@@ -29,7 +28,6 @@ pub(super) struct Out {
 struct Open {
     series: File,
     counts: File,
-    log: LatencyLog<BufWriter<File>>,
     runs: Vec<Told>,
     /// The first error; the run continues after it.
     wrong: Option<CliError>,
@@ -105,9 +103,7 @@ impl Out {
             .write_all(rows::SERIES.as_bytes())
             .and_then(|()| counts.write_all(rows::COUNTS.as_bytes()));
         headings.map_err(wrong(folder))?;
-        let log = LatencyLog::new(BufWriter::new(made("latency.hlog")?), Timestamp::now());
-        let log = log.map_err(wrong(folder))?;
-        let open = Open { series, counts, log, runs: Vec::new(), wrong: None };
+        let open = Open { series, counts, runs: Vec::new(), wrong: None };
         Ok(Self { folder: folder.to_owned(), open: RefCell::new(open) })
     }
 
@@ -149,7 +145,6 @@ impl Open {
         let run = Run { scenario: scenario.to_owned(), server: server.to_owned(), number };
         self.series.write_all(rows::series(&run, outcome).as_bytes())?;
         self.counts.write_all(rows::counts(&run, outcome).as_bytes())?;
-        self.log_times(&run, outcome)?;
         let times = outcome.transaction().zip(outcome.handshake());
         self.runs.push(Told {
             began_at: outcome.began_at,
@@ -159,25 +154,6 @@ impl Open {
             run,
         });
         Ok(())
-    }
-
-    /// Writes the times of the measured period; an invalid run has a comment instead.
-    fn log_times(&mut self, run: &Run, outcome: &Outcome) -> io::Result<()> {
-        let Run { scenario, server, number } = run;
-        if outcome.transaction().is_none() {
-            let verdict = outcome.verdict;
-            self.log
-                .comment(&format!("{scenario}, {server}, run {number}: {verdict}, no times"))?;
-            return self.log.flush();
-        }
-        let from = Duration::from_millis(outcome.plan.warm_up_ms);
-        let length = outcome.sustained;
-        let when = (outcome.began_at + from, length);
-        for (name, latency) in times(outcome).into_iter().filter(|(_, times)| times.count() > 0) {
-            let tag = format!("{scenario}/{server}/{number}/{name}");
-            self.log.write(&tag, when, latency)?;
-        }
-        self.log.flush()
     }
 }
 

@@ -17,8 +17,8 @@ use crate::keys::Key;
 /// A batch that takes longer counts as lost.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// Batches run back to back for about this time; then their results are checked. The device's counter
-/// of energy moves in steps, so a short time has no exact energy.
+/// Batches run back to back for about this time; then their results are checked. The device's
+/// counter of energy moves in steps, so a short time has no exact energy.
 const STRETCH: Duration = Duration::from_secs(1);
 
 /// The results of a stretch have at most this number of bytes.
@@ -48,9 +48,9 @@ pub(super) fn whole(done: &Done) -> Duration {
     done.load + done.execute + done.store + done.notify
 }
 
-/// Runs full batches and checks each result: alternately one after the other, and with a thread for each
-/// of `operations`. The first batch of each, which copies the key and makes blinding pairs, is compared
-/// with the processor's private operations; its times do not count. `None` after Ctrl-C.
+/// Runs full batches and checks each result: alternately one after the other, and with a thread for
+/// each of `operations`. The first batch of each, which copies the key and makes blinding pairs, is
+/// compared with the processor's private operations; its times do not count. `None` after Ctrl-C.
 pub(super) fn measure(
     operations: &mut [Operations],
     meter: Option<&Meter>,
@@ -178,8 +178,8 @@ impl Run<'_> {
         let (bits, compared) = (self.size.bits(), self.found.compared);
         if wrong > 0 {
             bail!(
-                "--unit gpu: RSA-{bits}: {wrong} of {compared} results are wrong: do not use the GPU, \
-                 and test its memory"
+                "--unit gpu: RSA-{bits}: {wrong} of {compared} results are wrong: do not use the \
+                 GPU, and test its memory"
             );
         }
         Ok(())
@@ -297,8 +297,8 @@ mod tests {
         assert!(found.times.iter().chain(&found.overlapped).all(|done| done.operations == 9));
         assert!(found.overlapped.len() >= 2 * found.per_s.len() && found.per_s[0] > 0.0);
         assert!(found.operations_per_joule.is_empty() && found.clock_mhz.is_empty());
-        // The first batch of each is compared with private operations, others by the public exponent.
-        // The second device has a batch after its first one only while both work.
+        // The first batch of each is compared with private operations, others by the public
+        // exponent. The second device has a batch after its first one only while both work.
         for (first, second) in [(Some(1), None), (Some(2), None), (None, Some(1)), (None, Some(2))]
         {
             let name = |at: &str| format!("{first:?}-{second:?}-{at}");
