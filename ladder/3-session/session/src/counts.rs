@@ -115,7 +115,7 @@ impl Flights {
             [[], [client], [server]] if !self.facts.resumed => [*client, *server],
             _ => return None,
         };
-        // Another length would mean that the MAC was not computed over the encrypted record.
+        // Another length would mean that the MAC was computed over the encrypted record.
         if [client, server] != [self.framing.body(FINISHED); 2] {
             return None;
         }

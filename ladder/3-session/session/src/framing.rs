@@ -14,8 +14,8 @@ const CHACHA20_TLS12: usize = 16;
 /// 1.3, RFC 8446 §5.2.
 const TLS13: usize = 1 + 16;
 
-/// The format of the encrypted records of a suite. Records with CBC are encrypted before they are
-/// authenticated (RFC 7366), as client and server negotiate.
+/// The format of the encrypted records of a suite. Records with a separate MAC are authenticated
+/// before they are encrypted, RFC 5246 §6.2.3: the client does not offer the other order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Framing {
     cipher: Cipher,
@@ -31,7 +31,7 @@ impl Framing {
     pub(crate) fn body(self, content: usize) -> usize {
         match (self.cipher.mac(), self.cipher.block_bytes()) {
             // the IV, and padding of at least one byte
-            (Some(mac), Some(block)) => block + (content + 1).next_multiple_of(block) + mac.bytes(),
+            (Some(mac), Some(block)) => block + (content + mac.bytes() + 1).next_multiple_of(block),
             (Some(mac), None) => content + mac.bytes(),
             (None, _) => content + self.added(),
         }
@@ -50,14 +50,14 @@ impl Framing {
 
     /// Adds the protection of a record with this body.
     pub(crate) fn seal(self, need: Need, body: usize) -> Option<Need> {
-        let encrypted = self.content(body)? + self.cipher.block_bytes().unwrap_or_default();
-        self.authenticate(need.and_sealed(self.cipher, encrypted), encrypted)
+        let content = self.content(body)?;
+        Some(self.authenticate(need.and_sealed(self.cipher, self.encrypted(body)?), content))
     }
 
     /// Adds the check and decryption of a record with this body.
     pub(crate) fn open(self, need: Need, body: usize) -> Option<Need> {
-        let encrypted = self.content(body)? + self.cipher.block_bytes().unwrap_or_default();
-        self.authenticate(need.and_opened(self.cipher, encrypted), encrypted)
+        let content = self.content(body)?;
+        Some(self.authenticate(need.and_opened(self.cipher, self.encrypted(body)?), content))
     }
 
     /// Adds the context and the key of one direction.
@@ -65,11 +65,17 @@ impl Framing {
         need.and(count, Primitive::RecordKey(self.cipher))
     }
 
-    fn authenticate(self, need: Need, encrypted: usize) -> Option<Need> {
-        Some(match self.cipher.mac() {
-            Some(mac) => need.and_authenticated(mac, encrypted),
+    /// The number of bytes that the cipher processes: with a separate MAC, this MAC as well, and
+    /// the IV of CBC.
+    fn encrypted(self, body: usize) -> Option<usize> {
+        if self.cipher.mac().is_some() { Some(body) } else { self.content(body) }
+    }
+
+    fn authenticate(self, need: Need, content: usize) -> Need {
+        match self.cipher.mac() {
+            Some(mac) => need.and_authenticated(mac, content),
             None => need,
-        })
+        }
     }
 
     const fn added(self) -> usize {
@@ -107,15 +113,15 @@ mod tests {
             (Suite::TLS_AES_128_GCM_SHA256, 100, 117, 100, 0),
             (Suite::TLS_RSA_WITH_AES_128_GCM_SHA256, 100, 124, 100, 0),
             (Suite::TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256, 100, 116, 100, 0),
-            // IV of 16 bytes, 112 bytes with padding, a MAC of 20 bytes over both
-            (Suite::TLS_RSA_WITH_AES_128_CBC_SHA, 100, 148, 128, 128),
-            (Suite::TLS_RSA_WITH_AES_128_CBC_SHA256, 100, 160, 128, 128),
+            // IV of 16 bytes, then 128 bytes with a MAC of 20 bytes and 8 bytes of padding
+            (Suite::TLS_RSA_WITH_AES_128_CBC_SHA, 100, 144, 144, 108),
+            (Suite::TLS_RSA_WITH_AES_128_CBC_SHA256, 100, 160, 160, 112),
             // whole blocks get a whole block of padding
-            (Suite::TLS_RSA_WITH_AES_128_CBC_SHA, 96, 148, 128, 128),
-            (Suite::TLS_RSA_WITH_AES_128_CBC_SHA, 95, 132, 112, 112),
+            (Suite::TLS_RSA_WITH_AES_128_CBC_SHA, 92, 144, 144, 108),
+            (Suite::TLS_RSA_WITH_AES_128_CBC_SHA, 91, 128, 128, 92),
             // IV of 8 bytes
-            (Suite::TLS_RSA_WITH_3DES_EDE_CBC_SHA, 100, 132, 112, 112),
-            (Suite::TLS_RSA_WITH_RC4_128_SHA, 100, 120, 100, 100),
+            (Suite::TLS_RSA_WITH_3DES_EDE_CBC_SHA, 100, 136, 136, 108),
+            (Suite::TLS_RSA_WITH_RC4_128_SHA, 100, 120, 120, 100),
         ] {
             let framing = Framing::of(suite);
             assert_eq!(framing.body(content), body, "{suite}");
