@@ -1,5 +1,5 @@
-//! Uses a queue of the C library in any order: tickets, a loop, callbacks, calls that wait, wrong
-//! handles and NULL pointers, an early end. Each call gives a documented code. Each operation ends
+//! Uses a queue of the C library in any order: a loop, calls that wait, wrong handles and NULL
+//! pointers, an early end. Each call gives a documented code. Each operation ends
 //! once, with the right signature or without any output; a cancelled one stays unchanged.
 #![no_main]
 
@@ -21,15 +21,7 @@ struct Place {
     digest: [u8; 32],
     /// The output, in the middle of bytes that must not change.
     memory: [u8; 3 * SIZE],
-    ticket: *mut tollgate_ticket,
-    use_of: Use,
-}
-
-#[derive(Clone, Copy, PartialEq)]
-enum Use {
-    Free,
-    Ticket,
-    Loop,
+    is_in_loop: bool,
 }
 
 struct Key {
@@ -75,13 +67,7 @@ impl Place {
             code: NOT_ENDED,
             context: ptr::null_mut(),
         };
-        Self {
-            operation,
-            digest: [number; 32],
-            memory: [UNTOUCHED; 3 * SIZE],
-            ticket: ptr::null_mut(),
-            use_of: Use::Free,
-        }
+        Self { operation, digest: [number; 32], memory: [UNTOUCHED; 3 * SIZE], is_in_loop: false }
     }
 
     /// Fills in the operation; some choices are mistakes.
@@ -125,14 +111,8 @@ impl Place {
             assert!(output.iter().all(|&byte| byte == UNTOUCHED));
             assert_eq!(self.operation.output_len, len);
         }
-        self.use_of = Use::Free;
+        self.is_in_loop = false;
     }
-}
-
-/// Counts its calls in the operation's context.
-unsafe extern "C" fn called(operation: *mut tollgate_operation) {
-    // SAFETY: the library passes the operation that was submitted, whose context is a counter.
-    unsafe { *(*operation).context.cast::<u32>() += 1 };
 }
 
 /// Is a code that each of these functions may give at any time.
@@ -151,7 +131,7 @@ fn run(key: &Key, capacity: usize, steps: &[u8]) {
     let (mut queue, mut event_loop) = (ptr::null_mut(), ptr::null_mut());
     // SAFETY: places for handles.
     unsafe {
-        assert_eq!(tollgate_queue_start(capacity, 0, 0, &mut queue), 0);
+        assert_eq!(tollgate_queue_start(capacity, 0, &mut queue), 0);
         let code = tollgate_loop_new(queue, &mut event_loop);
         assert!(code == 0, "{code}");
     }
@@ -166,68 +146,26 @@ fn run(key: &Key, capacity: usize, steps: &[u8]) {
             1 => event_loop.cast(),
             _ => queue,
         };
-        let is_free = place.use_of == Use::Free;
+        let is_free = !place.is_in_loop;
         // SAFETY: pointers are NULL or valid; an operation in use is not submitted again.
         let code = unsafe {
             match call & 0x0f {
-                0 | 1 if is_free => {
-                    let operation = place.prepare(key, choice);
-                    let code = tollgate_queue_submit(asked, operation, &mut place.ticket);
-                    assert_eq!(code == 0, !place.ticket.is_null());
-                    place.use_of = if code == 0 { Use::Ticket } else { Use::Free };
-                    code
-                }
-                2 | 3 if is_free => {
+                0..=3 if is_free => {
                     let operation = place.prepare(key, choice);
                     let event_loop =
                         if asked == queue { event_loop } else { asked.cast_mut().cast() };
                     let code = tollgate_loop_submit(event_loop, operation);
-                    place.use_of = if code == 0 { Use::Loop } else { Use::Free };
+                    place.is_in_loop = code == 0;
                     code
                 }
-                4 if is_free => {
+                4..=7 if is_free => {
                     let operation = place.prepare(key, choice);
                     let code = tollgate_queue_run(asked, operation);
                     assert!(code != 0 || place.operation.code == 0);
                     place.check(key);
                     code
                 }
-                5 if is_free => {
-                    let operation = place.prepare(key, choice);
-                    let mut calls = 0_u32;
-                    place.operation.context = (&raw mut calls).cast();
-                    let callback: tollgate_callback =
-                        if choice & 0x0f == 6 { None } else { Some(called) };
-                    let code = tollgate_queue_call(asked, operation, callback);
-                    assert_eq!(
-                        calls,
-                        u32::from(code == 0),
-                        "without workers, it runs before the return"
-                    );
-                    place.check(key);
-                    code
-                }
-                6 | 7 => {
-                    let code = if call & 1 == 0 {
-                        tollgate_ticket_poll(place.ticket)
-                    } else {
-                        tollgate_ticket_wait(place.ticket, i64::from(choice & 1) - 1)
-                    };
-                    let is_ended = place.use_of == Use::Ticket && code != TOLLGATE_PENDING as c_int;
-                    if is_ended {
-                        assert_eq!(code, place.operation.code);
-                        place.check(key);
-                        place.use_of = Use::Ticket; // the ticket still exists
-                    }
-                    code
-                }
-                8 if place.use_of == Use::Ticket => {
-                    let code = tollgate_ticket_free(place.ticket);
-                    place.ticket = ptr::null_mut();
-                    place.check(key);
-                    code
-                }
-                9 | 10 => {
+                8..=10 => {
                     let mut done = ptr::null_mut();
                     let code = tollgate_loop_next(event_loop, &mut done);
                     if !done.is_null() {
@@ -235,7 +173,7 @@ fn run(key: &Key, capacity: usize, steps: &[u8]) {
                             .iter_mut()
                             .find(|place| ptr::eq(&raw const place.operation, done))
                             .expect("an operation of this program");
-                        assert!(place.use_of == Use::Loop, "it ended before");
+                        assert!(place.is_in_loop, "it ended before");
                         place.check(key);
                     }
                     code
@@ -259,9 +197,6 @@ fn run(key: &Key, capacity: usize, steps: &[u8]) {
     }
     // SAFETY: handles that were not freed yet.
     unsafe {
-        for place in &mut places {
-            assert_eq!(tollgate_ticket_free(place.ticket), 0);
-        }
         assert_eq!(tollgate_loop_free(event_loop), 0);
         assert_eq!(tollgate_queue_free(queue), 0);
     }

@@ -14,9 +14,7 @@ use core::time::Duration;
 use std::sync::{Arc, LazyLock};
 
 use libfuzzer_sys::fuzz_target;
-use tollgate_tls_client::{
-    Config, Connection, Error, Facts, Resume, SavedSession, Settings, Suite,
-};
+use tollgate_tls_client::{Config, Connection, Error, Facts, Resume, SavedSession, Suite};
 
 fuzz_target!(|bytes: &[u8]| {
     let [suite, way, said @ ..] = bytes else { return };

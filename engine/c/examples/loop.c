@@ -79,7 +79,7 @@ int main(int argc, char **argv) {
     return 2;
   }
   tollgate_private_key *key = read_key(argv[1]);
-  check(tollgate_queue_start(0, 0, 0, &queue) == TOLLGATE_OK, "start the queue");
+  check(tollgate_queue_start(0, 0, &queue) == TOLLGATE_OK, "start the queue");
   check(tollgate_loop_new(queue, &loop) == TOLLGATE_OK, "make the loop");
 
   int epoll = epoll_create1(0);

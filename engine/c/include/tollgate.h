@@ -319,11 +319,10 @@ int tollgate_run_batch(struct tollgate_operation *operations,
 // Starts a queue. capacity is the number of operations that may wait or run, 0 for 256. One caller
 // may have half of them: a tollgate_loop is a caller, and so are all other operations together.
 //
-// workers is the number of threads of the queue. With 0, only threads that wait or run a loop do
-// the work. linger_us_max is the longest time in microseconds that a batch waits for more
-// operations, at most 10000; 0 is usual. Free the queue with tollgate_queue_free().
+// The queue has no threads: those that wait or run a loop do the work. linger_us_max is the longest
+// time in microseconds that a batch waits for more operations, at most 10000; 0 is usual. Free the
+// queue with tollgate_queue_free().
 int tollgate_queue_start(size_t capacity,
-                         size_t workers,
                          uint32_t linger_us_max,
                          struct tollgate_queue **queue);
 
@@ -339,9 +338,9 @@ int tollgate_queue_counts(const struct tollgate_queue *queue,
                           uint64_t *batches);
 
 // Closes a queue: waits until all submitted operations have ended, at most a minute, and frees it.
-// If some have not ended then, returns TOLLGATE_PENDING, and the queue stays: their memory is still
-// in use, so call this function again. Without workers, no other thread may be in a call with this
-// queue. Loops stay valid, but accept no new operations. NULL is ignored.
+// If some have not ended then, returns TOLLGATE_PENDING, and the queue stays: their memory is
+// still in use, so call this function again. No other thread may be in a call with this queue.
+// Loops stay valid, but accept no new operations. NULL is ignored.
 int tollgate_queue_free(struct tollgate_queue *queue);
 
 // Creates the operations of an event loop on a queue. Free it with tollgate_loop_free().
@@ -357,7 +356,7 @@ int tollgate_loop_submit(const struct tollgate_loop *event_loop,
                          struct tollgate_operation *operation);
 
 // Sets operation to one that is done, with its code and output_len set, or to NULL if there is none
-// now: call it until then. In a queue without workers, this runs the operations that wait.
+// now: call it until then. This runs the operations that wait.
 int tollgate_loop_next(const struct tollgate_loop *event_loop,
                        struct tollgate_operation **operation);
 

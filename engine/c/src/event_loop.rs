@@ -2,8 +2,8 @@
 //!
 //! A loop is an executor of the queue's futures. The waker of an operation puts its number on a
 //! list, and the first number makes the descriptor readable. As in every executor, a new operation
-//! is on the list at once. If the queue has no workers, the loop therefore runs the batch itself,
-//! in its next turn: all operations of one turn share lanes.
+//! is on the list at once. So the loop runs the batch itself, in its next iteration: all operations
+//! of one iteration share lanes.
 
 use core::ffi::c_int;
 use core::pin::Pin;
@@ -128,7 +128,7 @@ pub unsafe extern "C" fn tollgate_loop_submit(
 }
 
 /// Sets operation to one that is done, with its code and output_len set, or to NULL if there is none
-/// now: call it until then. In a queue without workers, this runs the operations that wait.
+/// now: call it until then. This runs the operations that wait.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tollgate_loop_next(
     event_loop: *const tollgate_loop,

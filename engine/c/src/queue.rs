@@ -48,13 +48,12 @@ impl Handle for tollgate_queue {
 /// Starts a queue. capacity is the number of operations that may wait or run, 0 for 256. One caller
 /// may have half of them: a tollgate_loop is a caller, and so are all other operations together.
 ///
-/// workers is the number of threads of the queue. With 0, only threads that wait or run a loop do
-/// the work. linger_us_max is the longest time in microseconds that a batch waits for more
-/// operations, at most 10000; 0 is usual. Free the queue with tollgate_queue_free().
+/// The queue has no threads: those that wait or run a loop do the work. linger_us_max is the longest
+/// time in microseconds that a batch waits for more operations, at most 10000; 0 is usual. Free the
+/// queue with tollgate_queue_free().
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tollgate_queue_start(
     capacity: usize,
-    workers: usize,
     linger_us_max: u32,
     queue: *mut *mut tollgate_queue,
 ) -> c_int {
@@ -64,7 +63,7 @@ pub unsafe extern "C" fn tollgate_queue_start(
         handle::create(queue, || {
             let config =
                 if capacity == 0 { Config::default() } else { Config::with_capacity(capacity) };
-            let queue = Queue::of_this_processor(Config { workers, linger_us_max, ..config })?;
+            let queue = Queue::of_this_processor(Config { linger_us_max, ..config })?;
             Ok(tollgate_queue { caller: queue.caller()?, queue })
         })
     })
@@ -109,9 +108,9 @@ pub unsafe extern "C" fn tollgate_queue_counts(
 }
 
 /// Closes a queue: waits until all submitted operations have ended, at most a minute, and frees it.
-/// If some have not ended then, returns TOLLGATE_PENDING, and the queue stays: their memory is still
-/// in use, so call this function again. Without workers, no other thread may be in a call with this
-/// queue. Loops stay valid, but accept no new operations. NULL is ignored.
+/// If some have not ended then, returns TOLLGATE_PENDING, and the queue stays: their memory is
+/// still in use, so call this function again. No other thread may be in a call with this queue.
+/// Loops stay valid, but accept no new operations. NULL is ignored.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tollgate_queue_free(queue: *mut tollgate_queue) -> c_int {
     enter(|| {

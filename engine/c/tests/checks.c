@@ -264,7 +264,7 @@ static void batches(void) {
   WRONG(tollgate_run_batch(batch, (size_t)-1 / 8));
 }
 
-static void queues(size_t workers) {
+static void queues(void) {
   static unsigned char outputs[MANY][SIZE];
   static tollgate_operation operations[MANY];
   tollgate_queue *queue;
@@ -272,7 +272,7 @@ static void queues(size_t workers) {
   tollgate_loop *loop;
   uint64_t requests, calls;
 
-  OK(tollgate_queue_start(2 * MANY, workers, 0, &queue));
+  OK(tollgate_queue_start(2 * MANY, 0, &queue));
   operations[0] = signing(key, &v15, outputs[0]);
   OK(tollgate_queue_run(queue, &operations[0]));
   CHECK(is_signed(&operations[0], &v15));
@@ -345,9 +345,8 @@ int main(int argc, char **argv) {
   signatures();
   encryption();
   batches();
-  queues(0);
-  queues(2);
-  GIVES(TOLLGATE_MISUSE, tollgate_queue_start((size_t)-1, 0, 0, &(tollgate_queue *){NULL}));
+  queues();
+  GIVES(TOLLGATE_MISUSE, tollgate_queue_start((size_t)-1, 0, &(tollgate_queue *){NULL}));
   OK(tollgate_public_key_free(NULL));
   OK(tollgate_queue_free(NULL));
   OK(tollgate_public_key_free(half));

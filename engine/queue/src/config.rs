@@ -17,12 +17,6 @@ pub struct Config {
     /// not wait if recent batches had one request each, or if the time between arrivals is longer
     /// than this maximum.
     pub linger_us_max: u32,
-    /// Number of worker threads. Workers run futures, and lead batches while more
-    /// than one request waits. If more threads wait than there are units, one worker per unit
-    /// raises throughput by a fifth at RSA-2048 (docs/tried-kernels.md), and a single caller pays
-    /// nothing for the workers. The workers start on first use. The default is 0, because a library
-    /// should start no threads unless asked.
-    pub workers: usize,
     /// Listener for events.
     pub on_event: Option<Listener>,
 }
@@ -41,7 +35,6 @@ impl Config {
             capacity,
             slots_per_caller_max: capacity.div_ceil(2),
             linger_us_max: 0,
-            workers: 0,
             on_event: None,
         }
     }
@@ -58,8 +51,6 @@ impl Config {
             "capacity is above 1048576: give less, since all slots are allocated at once"
         } else if self.slots_per_caller_max == 0 {
             "slots_per_caller_max is 0: give at least 1"
-        } else if self.workers > WORKERS_MAX {
-            "workers is above 1024: give one for each unit"
         } else if self.linger_us_max > LINGER_US_MAX {
             "linger_us_max is above 10000: give less, no operation takes as long"
         } else {
@@ -72,9 +63,6 @@ impl Config {
 /// Maximum number of slots. Each slot takes some kilobytes.
 const CAPACITY_MAX: usize = 1 << 20;
 
-/// Maximum number of worker threads.
-const WORKERS_MAX: usize = 1024;
-
 /// Ten milliseconds, which is longer than the slowest operation takes.
 const LINGER_US_MAX: u32 = 10_000;
 
@@ -84,7 +72,6 @@ impl fmt::Debug for Config {
             .field("capacity", &self.capacity)
             .field("slots_per_caller_max", &self.slots_per_caller_max)
             .field("linger_us_max", &self.linger_us_max)
-            .field("workers", &self.workers)
             .finish_non_exhaustive()
     }
 }

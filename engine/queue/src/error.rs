@@ -29,8 +29,6 @@ pub enum Error<R> {
     Rejected(R),
     /// The queue is shutting down.
     ShutDown,
-    /// The system could not start a worker thread.
-    Threads,
     /// The unit that ran the job panicked.
     UnitPanicked,
 }
@@ -64,10 +62,6 @@ impl<R: fmt::Display> fmt::Display for Error<R> {
             ),
             Self::Rejected(why) => why.fmt(f),
             Self::ShutDown => f.write_str("the queue is shutting down: use another queue"),
-            Self::Threads => f.write_str(
-                "the system could not start a worker thread of the queue: \
-                 raise its limit (ulimit -u), or set workers to 0",
-            ),
             Self::UnitPanicked => f.write_str(
                 "the unit that had the request panicked and is quarantined: \
                  retry, and report the panic's message",
@@ -82,7 +76,7 @@ mod tests {
 
     #[test]
     fn messages_are_one_line_that_says_what_to_do() {
-        let all: [Error<fmt::Error>; 10] = [
+        let all: [Error<fmt::Error>; 9] = [
             Error::CallerFull { slots_per_caller_max: 3 },
             Error::Config("capacity is 0: give at least 1"),
             Error::Fault,
@@ -91,7 +85,6 @@ mod tests {
             Error::NoUnit,
             Error::Rejected(fmt::Error),
             Error::ShutDown,
-            Error::Threads,
             Error::UnitPanicked,
         ];
         for error in all {

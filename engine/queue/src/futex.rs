@@ -3,11 +3,8 @@
 use core::num::NonZeroU32;
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::{Acquire, Release};
-use std::time::Instant;
 
-use rustix::io::Errno;
 use rustix::thread::futex::{Flags, wait_bitset, wake_bitset};
-use rustix::time::{ClockId, Timespec, clock_gettime};
 
 #[derive(Default)]
 pub(crate) struct Futex {
@@ -22,13 +19,10 @@ impl Futex {
         self.count.load(Acquire)
     }
 
-    /// Sleeps until a wake-up of this slot. Returns at once if the count differs from `seen`.
-    /// Returns `false` if the deadline passed.
-    pub(crate) fn sleep(&self, seen: u32, slot: usize, deadline: Option<Instant>) -> bool {
-        let until = deadline.and_then(to_monotonic);
-        // A signal or a changed count ends the sleep too, so the caller checks its flag again.
-        wait_bitset(&self.count, Flags::PRIVATE, seen, until.as_ref(), bits(&[slot]))
-            != Err(Errno::TIMEDOUT)
+    /// Sleeps until a wake-up of this slot. Returns at once if the count differs from `seen`. A
+    /// signal ends the sleep too, so the caller checks its flag again.
+    pub(crate) fn sleep(&self, seen: u32, slot: usize) {
+        let _ = wait_bitset(&self.count, Flags::PRIVATE, seen, None, bits(&[slot]));
     }
 
     /// Counts a wake-up and wakes the threads that sleep on these slots. `slots` is not empty.
@@ -48,12 +42,6 @@ fn bits(slots: &[usize]) -> NonZeroU32 {
     NonZeroU32::new(bits).expect("at least one slot")
 }
 
-/// Converts the deadline to the monotonic clock; `None` if it is out of range.
-fn to_monotonic(deadline: Instant) -> Option<Timespec> {
-    let left = Timespec::try_from(deadline.saturating_duration_since(Instant::now())).ok()?;
-    clock_gettime(ClockId::Monotonic).checked_add(left)
-}
-
 #[cfg(test)]
 mod tests {
     use core::time::Duration;
@@ -64,53 +52,29 @@ mod tests {
     // futex instead.
     use crate::thread_wakers::ThreadWakers;
 
-    fn after(time: Duration) -> Option<Instant> {
-        Instant::now().checked_add(time)
-    }
-
     #[test]
     fn a_changed_count_prevents_sleep() {
         let futex = Futex::default();
         let seen = futex.count();
         futex.wake(&[5]);
-        let last = (0..64).rev().fold(Instant::now(), |at, bit| {
-            at.checked_add(Duration::from_secs(1 << bit)).unwrap_or(at)
-        });
-        for deadline in [None, after(Duration::from_secs(1 << 40)), Some(last)] {
-            assert!(futex.sleep(seen, 0, deadline));
-        }
-    }
-
-    #[test]
-    fn a_deadline_ends_sleep() {
-        let futex = Futex::default();
-        for left in [Duration::ZERO, Duration::from_millis(20)] {
-            assert!(!futex.sleep(futex.count(), 0, after(left)));
-        }
+        futex.sleep(seen, 0);
     }
 
     #[test]
     fn wake_ends_the_sleep_of_the_given_slots_only() {
         let wakers = ThreadWakers::new(100);
         thread::scope(|scope| {
-            let sleeps = |slot: usize, time: u64| {
+            let sleeps = |slot: usize| {
                 let wakers = &wakers;
-                scope.spawn(move || {
-                    let begin = Instant::now();
-                    wakers.sleep(slot, after(Duration::from_millis(time)));
-                    begin.elapsed()
-                })
+                scope.spawn(move || wakers.sleep(slot))
             };
-            let woken = [3, 7, 32 + 7, 99].map(|slot| sleeps(slot, 60_000));
-            let others = [4, 64 + 7].map(|slot| sleeps(slot, 100));
+            let woken = [3, 7, 32 + 7, 99].map(sleeps);
+            let others = [4, 64 + 7].map(sleeps);
             thread::sleep(Duration::from_millis(20)); // so that most of the threads are asleep
             wakers.wake(&mut [99, 3, 39, 7]);
-            for sleeper in woken {
-                assert!(sleeper.join().expect("it ends") < Duration::from_secs(60));
-            }
-            for sleeper in others {
-                assert!(sleeper.join().expect("it ends") >= Duration::from_millis(100));
-            }
+            woken.into_iter().for_each(|sleeper| sleeper.join().expect("it ends"));
+            assert!(others.iter().all(|sleeper| !sleeper.is_finished()));
+            wakers.wake(&mut [4, 64 + 7]);
         });
     }
 
@@ -118,12 +82,15 @@ mod tests {
     fn a_flag_stays_set_until_it_is_cleared() {
         let wakers = ThreadWakers::new(1);
         wakers.wake(&mut [0]);
-        wakers.sleep(0, None);
-        wakers.sleep(0, None);
+        wakers.sleep(0);
+        wakers.sleep(0);
         wakers.clear(0);
-        let begin = Instant::now();
-        wakers.sleep(0, after(Duration::from_millis(20)));
-        assert!(begin.elapsed() >= Duration::from_millis(20));
+        thread::scope(|scope| {
+            let sleeper = scope.spawn(|| wakers.sleep(0));
+            thread::sleep(Duration::from_millis(20));
+            assert!(!sleeper.is_finished());
+            wakers.wake(&mut [0]);
+        });
     }
 
     #[test]

@@ -4,7 +4,6 @@
 //! futex uses.
 
 use std::sync::PoisonError;
-use std::time::Instant;
 
 use super::sync::Ordering::{Acquire, Relaxed, Release};
 use super::sync::{AtomicU32, Condvar, Mutex, MutexGuard};
@@ -24,23 +23,16 @@ impl Futex {
         self.count.load(Acquire)
     }
 
-    /// Sleeps until a wake-up. Returns at once if the count differs from `seen`. Returns `false` if
-    /// the deadline passed.
-    pub(crate) fn sleep(&self, seen: u32, _slot: usize, deadline: Option<Instant>) -> bool {
+    /// Sleeps until a wake-up. Returns at once if the count differs from `seen`.
+    pub(crate) fn sleep(&self, seen: u32, _slot: usize) {
         let lock = self.lock();
-        if self.count.load(Relaxed) != seen {
-            return true;
-        }
-        let Some(deadline) = deadline else {
+        if self.count.load(Relaxed) == seen {
             drop(self.woken.wait(lock).unwrap_or_else(PoisonError::into_inner));
-            return true;
-        };
-        let left = deadline.saturating_duration_since(Instant::now());
-        !self.woken.wait_timeout(lock, left).unwrap_or_else(PoisonError::into_inner).1.timed_out()
+        }
     }
 
     /// Counts a wake-up and wakes all sleeping threads.
-    pub(crate) fn wake(&self, _places: &[usize]) {
+    pub(crate) fn wake(&self, _slots: &[usize]) {
         self.count.fetch_add(1, Release);
         drop(self.lock()); // any thread that has checked the count is asleep now
         self.woken.notify_all();

@@ -34,8 +34,6 @@ mod ticket;
 mod unit_slot;
 #[path = "wake_next.rs"]
 mod wake_next;
-#[path = "worker.rs"]
-mod worker;
 
 mod sync {
     use core::time::Duration;
@@ -138,7 +136,8 @@ fn a_ticket_is_polled_once_and_dropped() {
         let queue = queue(3, [Doubler::new(1)]);
         let other = waiting(&queue, 2);
         let mut polled = submit(&queue.caller().unwrap(), 1);
-        if let Some(end) = polled.try_take() {
+        let polled_once = pin!(&mut polled).poll(&mut Context::from_waker(Waker::noop()));
+        if let Poll::Ready(end) = polled_once {
             assert_eq!(end.unwrap().doubled, 2);
         }
         drop(polled);
@@ -259,7 +258,7 @@ fn block_on<F: Future>(future: F) -> F::Output {
 }
 
 #[test]
-fn futures_without_workers() {
+fn futures_of_two_threads() {
     explore(|| {
         let queue = queue(2, [Doubler::new(1)]);
         let caller = queue.caller().unwrap();
@@ -284,30 +283,5 @@ fn a_future_beside_a_waiting_thread() {
         other.join().unwrap();
         drop((poll, lost));
         join(&queue, []);
-    });
-}
-
-/// Returns a queue and its worker, a thread that loom controls.
-fn with_worker(units: impl IntoIterator<Item = Doubler>) -> (Queue<Doubling>, JoinHandle<()>) {
-    let config = Config { workers: 1, ..Config::with_capacity(6) };
-    let queue = Queue::start(config, units.into_iter().map(Doubler::boxed)).unwrap();
-    let shared = sync::Arc::clone(queue.shared());
-    shared.lock().workers = 1;
-    (queue, spawn(move || worker::work(&shared)))
-}
-
-#[test]
-fn threads_wait_while_a_worker_leads() {
-    explore_preempting(2, || {
-        let (queue, worker) = with_worker([1, 2].map(Doubler::new));
-        let other = waiting(&queue, 1);
-        let caller = queue.caller().unwrap();
-        let tickets = [2, 3].map(|x| submit(&caller, x));
-        for (x, ticket) in [2, 3].into_iter().zip(tickets) {
-            assert_eq!(ticket.wait().unwrap().doubled, 2 * x);
-        }
-        join(&queue, [other]);
-        drop((caller, queue));
-        worker.join().unwrap();
     });
 }

@@ -23,21 +23,16 @@ impl<J: Job> Shared<J> {
     }
 
     /// Waits for the request of a slot and takes it; leads batches while it waits and a unit is
-    /// idle. Returns `None` at the deadline; if this thread leads a batch at that time, it returns
-    /// after the batch.
-    pub(crate) fn wait(&self, slot: usize, deadline: Option<Instant>) -> Option<Taken<J>> {
+    /// idle.
+    pub(crate) fn wait(&self, slot: usize) -> Taken<J> {
         let mut state = self.lock();
         // The waker of an earlier poll is foreign code: it is dropped outside the lock.
         let _waker = core::mem::replace(state.schedule.owner(slot), Owner::None);
         let taken = loop {
             if let Some(taken) = state.schedule.claim(slot) {
-                break Some(taken);
-            }
-            if deadline.is_some_and(|at| at <= Instant::now()) {
-                break None;
+                break taken;
             }
             if state.schedule.is_queued(slot)
-                && self.thread_may_lead(&mut state)
                 && let Some(unit_slot) = state.idle.pop()
             {
                 state = self.lead(state, unit_slot);
@@ -47,14 +42,14 @@ impl<J: Job> Shared<J> {
             // another thread must lead the rest. `wake_next` may unlock, so check again before
             // sleeping.
             state = self.wake_next(state);
-            let may_lead = state.schedule.is_queued(slot) && self.thread_may_lead(&mut state);
+            let may_lead = state.schedule.is_queued(slot) && !state.idle.is_empty();
             if may_lead || state.schedule.is_done(slot) {
                 continue;
             }
             *state.schedule.owner(slot) = Owner::Thread { called: false };
             self.thread_wakers.clear(slot);
             drop(state);
-            self.thread_wakers.sleep(slot, deadline);
+            self.thread_wakers.sleep(slot);
             state = self.lock();
             *state.schedule.owner(slot) = Owner::None;
         };

@@ -38,7 +38,6 @@ mod unit;
 mod unit_slot;
 mod wake_next;
 mod work;
-mod worker;
 
 pub use config::Config;
 pub use error::Error;

@@ -40,7 +40,6 @@ impl<J: Job> Shared<J> {
         }
         if state.is_closing {
             self.drained.notify_all();
-            self.work.notify_all();
         }
         state
     }
@@ -60,7 +59,6 @@ impl<J: Job> Shared<J> {
         }
         drop(state);
         self.notify_owners(&mut notifications);
-        self.work.notify_all();
         (self.release_abandoned(&mut notifications), count)
     }
 

@@ -8,7 +8,6 @@ use super::state::{Shared, State};
 use super::sync::Arc;
 use super::ticket::{Answer, SlotGuard, Ticket};
 use super::unit_slot::UnitSlot;
-use super::worker;
 use crate::config::Config;
 use crate::error::Error;
 use crate::event::Event;
@@ -175,8 +174,6 @@ impl<J: Job> Queue<J> {
             };
         }
         let still_running = !state.is_drained();
-        drop(state);
-        shared.work.notify_all();
         Ok(ShutdownReport { cancelled, still_running })
     }
 }
@@ -185,7 +182,6 @@ impl<J: Job> Drop for Handle<J> {
     fn drop(&mut self) {
         if self.shared.is_own_process() {
             self.shared.lock().is_closing = true;
-            self.shared.work.notify_all();
         }
     }
 }
@@ -201,23 +197,24 @@ impl<J: Job> Drop for Identity<J> {
 impl<J: Job> Caller<J> {
     /// Submits the job that `fill` writes; `fill` gets a wiped job. Never blocks.
     ///
-    /// The request runs when a caller waits for or polls this or another ticket, or on a worker if
-    /// the queue has any.
+    /// The request runs when a caller waits for or polls this or another ticket.
     ///
     /// # Errors
     ///
     /// [`Error::Full`] and [`Error::CallerFull`]: retry later; [`Error::Rejected`] with the error
-    /// of `fill`; [`Error::NoUnit`], [`Error::ShutDown`], [`Error::Forked`], [`Error::Threads`].
+    /// of `fill`; [`Error::NoUnit`], [`Error::ShutDown`], [`Error::Forked`].
     pub fn submit(
         &self,
         fill: impl FnOnce(&mut J) -> Result<(), J::Refusal>,
     ) -> Result<Ticket<J>, Error<J::Refusal>> {
-        let ticket = self.submit_without_waking(fill)?;
+        let mut guard = self.fill(fill)?;
         let shared = self.identity.queue.shared();
-        if worker::start(shared)? {
-            drop(shared.wake_next(shared.lock()));
-        }
-        Ok(ticket)
+        let mut state = shared.lock();
+        state.check_open()?; // on error, `guard` wipes and frees the slot after unlocking
+        let request = guard.take_request();
+        shared.enqueue(&mut state, guard.slot, request);
+        drop(state);
+        Ok(Ticket::new(Arc::clone(shared), guard.slot))
     }
 
     /// Returns `true` if a request of this class would probably share a batch: another one waits, or
@@ -243,7 +240,7 @@ impl<J: Job> Caller<J> {
         &self,
         fill: impl FnOnce(&mut J) -> Result<(), J::Refusal>,
     ) -> Result<Answer<J>, Error<J::Refusal>> {
-        self.submit_without_waking(fill)?.wait_same_process()
+        self.submit(fill)?.wait_same_process()
     }
 
     /// Runs `count` requests: `fill` writes job i, and `take` gets the result of job i. Results
@@ -264,7 +261,7 @@ impl<J: Job> Caller<J> {
         let mut next = 0;
         for first in 0..count {
             while next < count && next - first < WINDOW {
-                match self.submit_without_waking(|job| fill(next, job)) {
+                match self.submit(|job| fill(next, job)) {
                     Ok(ticket) => window[next % WINDOW] = Some(ticket),
                     Err(error @ Error::Rejected(_)) => take(next, Err(error)),
                     Err(Error::Full { .. } | Error::CallerFull { .. }) if next > first => break,
@@ -278,24 +275,6 @@ impl<J: Job> Caller<J> {
             }
         }
         Ok(())
-    }
-
-    fn submit_without_waking(
-        &self,
-        fill: impl FnOnce(&mut J) -> Result<(), J::Refusal>,
-    ) -> Result<Ticket<J>, Error<J::Refusal>> {
-        let mut guard = self.fill(fill)?;
-        let shared = self.identity.queue.shared();
-        let mut state = shared.lock();
-        state.check_open()?; // on error, `guard` wipes and frees the slot after unlocking
-        let request = guard.take_request();
-        shared.enqueue(&mut state, guard.slot, request);
-        let is_for_workers = state.schedule.depth() > 1 && state.workers < shared.config.workers;
-        drop(state);
-        if is_for_workers {
-            let _ = worker::start(shared); // without workers, callers lead
-        }
-        Ok(Ticket::new(Arc::clone(shared), guard.slot))
     }
 
     /// Takes a slot and fills its request.

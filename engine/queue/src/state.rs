@@ -1,4 +1,4 @@
-//! State shared by all handles, tickets and workers of a queue, and its lock.
+//! State shared by all handles and tickets of a queue, and its lock.
 
 use core::task::Waker;
 use core::time::Duration;
@@ -18,13 +18,11 @@ use crate::job::{Job, Outcome};
 use crate::schedule::{End, Owner, Schedule};
 use crate::stats::{Stats, record_time};
 
-/// State shared by all handles, tickets and workers of a queue.
+/// State shared by all handles and tickets of a queue.
 pub(crate) struct Shared<J: Job> {
     state: Mutex<State<J>>,
     /// Threads that sleep until their requests end.
     pub(crate) thread_wakers: ThreadWakers,
-    /// Wakes workers.
-    pub(crate) work: Condvar,
     /// Wakes lingering leaders.
     pub(crate) arrived: Condvar,
     /// Wakes threads in `shut_down`.
@@ -45,11 +43,6 @@ pub(crate) struct State<J: Job> {
     pub(crate) busy: usize,
     pub(crate) quarantined: Vec<(UnitSlot<J>, Cause)>,
     pub(crate) is_closing: bool,
-    pub(crate) workers: usize,
-    /// Number of idle workers, asleep or about to check for work.
-    pub(crate) workers_idle: usize,
-    /// Number of idle workers that have been woken to lead and have not run yet.
-    pub(crate) workers_woken: usize,
     pub(crate) stats: Stats,
     /// Number of lingering leaders.
     pub(crate) lingering: usize,
@@ -66,9 +59,6 @@ impl<J: Job> Shared<J> {
             busy: 0,
             quarantined: Vec::with_capacity(units.len()),
             is_closing: false,
-            workers: 0,
-            workers_idle: 0,
-            workers_woken: 0,
             stats: Stats::new(room, capacity),
             lingering: 0,
             arrivals: ArrivalsByClass::new(config.linger_max()),
@@ -78,7 +68,6 @@ impl<J: Job> Shared<J> {
         Self {
             state: Mutex::new(state),
             thread_wakers: ThreadWakers::new(capacity),
-            work: Condvar::new(),
             arrived: Condvar::new(),
             drained: Condvar::new(),
             config,
@@ -124,13 +113,6 @@ impl<J: Job> State<J> {
     /// Returns the number of units in use.
     pub(crate) fn healthy(&self) -> usize {
         self.idle.len() + self.busy
-    }
-
-    /// Takes an idle unit for a worker, if requests wait or the callers of the last batch may
-    /// submit again.
-    pub(crate) fn take_unit(&mut self) -> Option<UnitSlot<J>> {
-        let is_awaited = self.schedule.depth() > 0;
-        self.idle.pop_if(|unit_slot| is_awaited || unit_slot.last_batch.is_some())
     }
 
     pub(crate) fn is_drained(&self) -> bool {

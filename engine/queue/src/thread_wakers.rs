@@ -1,8 +1,6 @@
 //! Sleep and wake-up of threads that wait for their requests: a flag for each slot, and one system
 //! call for all slots of a batch that share a futex.
 
-use std::time::Instant;
-
 use super::sync::Ordering::{Acquire, Relaxed, Release};
 use super::sync::{AtomicBool, Futex};
 
@@ -28,17 +26,17 @@ impl ThreadWakers {
         self.flags[slot].store(false, Relaxed);
     }
 
-    /// Sleeps until the flag of a slot is set, or until the deadline. A late wake-up for the
-    /// previous user of the slot ends the sleep too.
-    pub(crate) fn sleep(&self, slot: usize, deadline: Option<Instant>) {
+    /// Sleeps until the flag of a slot is set. A late wake-up for the previous user of the slot ends
+    /// the sleep too.
+    pub(crate) fn sleep(&self, slot: usize) {
         let futex = &self.futexes[slot / Futex::SLOTS];
         loop {
             // Read before the flag, so that a wake-up after the check changes the count.
             let seen = futex.count();
-            let is_woken = self.flags[slot].load(Acquire);
-            if is_woken || !futex.sleep(seen, slot, deadline) {
+            if self.flags[slot].load(Acquire) {
                 break;
             }
+            futex.sleep(seen, slot);
         }
     }
 

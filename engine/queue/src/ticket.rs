@@ -3,12 +3,10 @@
 use core::fmt;
 use core::ops::Deref;
 use core::pin::Pin;
-use core::task::{Context, Poll, Waker};
-use std::time::Instant;
+use core::task::{Context, Poll};
 
 use super::state::Shared;
 use super::sync::Arc;
-use super::worker;
 use crate::error::Error;
 use crate::job::{Job, Request};
 use crate::schedule::{Owner, Taken};
@@ -24,9 +22,8 @@ pub(crate) struct SlotGuard<J: Job> {
 /// A submitted request. Wait for it, poll it, or await it. Dropping the ticket cancels the request:
 /// it is not run, or its result is wiped.
 ///
-/// In a queue without workers, `poll` of this future runs waiting jobs while a unit is idle, and
-/// every waiting future is woken whenever a unit becomes idle. If there are many futures, configure
-/// workers, so that `poll` only checks for the result.
+/// `poll` of this future runs waiting jobs while a unit is idle, and every waiting future is woken
+/// whenever a unit becomes idle.
 #[must_use = "a ticket that is dropped cancels its request"]
 pub struct Ticket<J: Job> {
     shared: Arc<Shared<J>>,
@@ -119,43 +116,8 @@ impl<J: Job> Ticket<J> {
     /// Waits as [`wait`](Self::wait) does, but without the fork check: this process has just
     /// submitted the request.
     pub(crate) fn wait_same_process(mut self) -> Result<Answer<J>, Error<J::Refusal>> {
-        let taken = self.shared.wait(self.slot(), None);
-        self.answer(taken.expect("without a deadline it waits for the end"))
-    }
-
-    /// Waits until the deadline; returns `None` if there is still no answer. A batch led by this
-    /// thread runs to its end, so this may return one service time late.
-    ///
-    /// # Errors
-    ///
-    /// As [`wait`](Self::wait).
-    ///
-    /// # Panics
-    ///
-    /// If the answer was taken before.
-    pub fn wait_until(
-        &mut self,
-        deadline: Instant,
-    ) -> Option<Result<Answer<J>, Error<J::Refusal>>> {
-        if let Err(error) = self.shared.check_process() {
-            return Some(Err(error));
-        }
-        let taken = self.shared.wait(self.slot(), Some(deadline))?;
-        Some(self.answer(taken))
-    }
-
-    /// Returns the answer if it is ready. Without workers, this first runs waiting jobs while a
-    /// unit is idle.
-    ///
-    /// # Errors
-    ///
-    /// As [`wait`](Self::wait).
-    ///
-    /// # Panics
-    ///
-    /// If the answer was taken before.
-    pub fn try_take(&mut self) -> Option<Result<Answer<J>, Error<J::Refusal>>> {
-        self.poll_with(None)
+        let taken = self.shared.wait(self.slot());
+        self.answer(taken)
     }
 
     /// Returns the answer if it is ready, and runs no batch. [`try_take_or_run`](Self::try_take_or_run)
@@ -209,32 +171,6 @@ impl<J: Job> Ticket<J> {
         taken.map(|taken| self.answer(taken))
     }
 
-    fn poll_with(&mut self, waker: Option<&Waker>) -> Option<Result<Answer<J>, Error<J::Refusal>>> {
-        let (shared, slot) = (&self.shared, self.slot());
-        let has_workers = match shared.check_process().and_then(|()| worker::start(shared)) {
-            Ok(has_workers) => has_workers,
-            Err(error) => return Some(Err(error)),
-        };
-        let mut waker = waker.cloned();
-        let mut state = shared.lock();
-        while !has_workers && state.schedule.is_queued(slot) {
-            let Some(unit_slot) = state.idle.pop() else {
-                break;
-            };
-            state = shared.lead(state, unit_slot);
-        }
-        let taken = state.schedule.claim(slot);
-        let mut owner = Owner::None;
-        if let (None, Some(waker)) = (&taken, waker.take()) {
-            // The replaced waker may be another task's. It is foreign code and may own tickets, so
-            // it is dropped outside the lock.
-            owner = core::mem::replace(state.schedule.owner(slot), Owner::Task(waker));
-        }
-        drop(shared.wake_next(state));
-        drop(owner);
-        taken.map(|taken| self.answer(taken))
-    }
-
     fn slot(&self) -> usize {
         self.slot.expect("an answer is taken once")
     }
@@ -251,10 +187,28 @@ impl<J: Job> Future for Ticket<J> {
     type Output = Result<Answer<J>, Error<J::Refusal>>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        match self.poll_with(Some(context.waker())) {
-            Some(end) => Poll::Ready(end),
-            None => Poll::Pending,
+        let (shared, slot) = (&self.shared, self.slot());
+        if let Err(error) = shared.check_process() {
+            return Poll::Ready(Err(error));
         }
+        let waker = context.waker().clone();
+        let mut state = shared.lock();
+        while state.schedule.is_queued(slot) {
+            let Some(unit_slot) = state.idle.pop() else {
+                break;
+            };
+            state = shared.lead(state, unit_slot);
+        }
+        let Some(taken) = state.schedule.claim(slot) else {
+            // The replaced waker may be another task's. It is foreign code and may own tickets, so
+            // it is dropped outside the lock.
+            let owner = core::mem::replace(state.schedule.owner(slot), Owner::Task(waker));
+            drop(shared.wake_next(state));
+            drop(owner);
+            return Poll::Pending;
+        };
+        drop(shared.wake_next(state));
+        Poll::Ready(self.answer(taken))
     }
 }
 

@@ -8,11 +8,10 @@ use tollgate_keyless::{ErrorCode, HEADER_BYTES, Message, PADDED_BYTES, REFUSAL, 
 
 use crate::account::Place;
 use crate::config::Limits;
-use crate::identity::Identity;
 use crate::outgoing::Outgoing;
 use crate::policy::{Client, Policy};
 use crate::stream::Stream;
-use crate::tls::Verified;
+use crate::tls::{Identity, Verified};
 
 /// A connection takes no more requests while this many bytes of answers wait.
 const OUTPUT_BYTES_MAX: usize = 64 * 1024;

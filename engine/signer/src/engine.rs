@@ -5,9 +5,8 @@ use std::sync::Arc;
 
 use tollgate_queue::{Lanes, PrivateJob, Queue, Unit};
 
-use crate::error::Error;
+use crate::error::{Error, Say};
 use crate::gpu::{GpuCounters, Offloading};
-use crate::say::Say;
 
 /// The maximum number of operations in a turn of a worker, if no GPU asks for more.
 const TURN_MAX: usize = 64;

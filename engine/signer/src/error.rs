@@ -4,6 +4,7 @@
 use core::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use openssl::error::ErrorStack;
 
@@ -57,6 +58,9 @@ impl Error {
         move |why| Self::Unavailable { doing: doing.into(), why: one_line(&why.to_string()) }
     }
 }
+
+/// Prints a line for the operator.
+pub(crate) type Say = Arc<dyn Fn(&str) + Send + Sync>;
 
 fn one_line(text: &str) -> String {
     text.lines().map(str::trim).collect::<Vec<_>>().join("; ")

@@ -7,8 +7,7 @@ use std::thread;
 use tollgate_cuda::{Device, Event, Gpu, Numbers, Offload, Policy, Size};
 use tollgate_queue::Cause;
 
-use crate::error::Error;
-use crate::say::Say;
+use crate::error::{Error, Say};
 
 /// The setting that errors of a GPU name.
 const SETTING: &str = "unit = \"gpu\"";

@@ -10,9 +10,8 @@ use tollgate_keyless::{ErrorCode, Operation, Ski};
 use crate::account::Account;
 use crate::config::{Allowed, ClientSettings, Config, Limits};
 use crate::error::Error;
-use crate::identity::Identity;
 use crate::keys::Key;
-use crate::tls::Tls;
+use crate::tls::{Identity, Tls};
 
 /// The keys, the clients, and what each client may do.
 pub(crate) struct Policy {

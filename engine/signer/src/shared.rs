@@ -7,8 +7,8 @@ use std::time::Instant;
 use crate::audit::Audit;
 use crate::counters::{Counters, Counts};
 use crate::engine::Engine;
+use crate::error::Say;
 use crate::policy::Policy;
-use crate::say::Say;
 
 pub(crate) struct Shared {
     policy: Mutex<Arc<Policy>>,

@@ -14,13 +14,12 @@ use crate::audit::Audit;
 use crate::config::{Config, UnitKind};
 use crate::counters::Counts;
 use crate::engine::Engine;
-use crate::error::Error;
+use crate::error::{Error, Say};
 use crate::gpu::{self, Offloading};
 use crate::listener::{LocalSocket, tcp};
 use crate::metrics;
 use crate::metrics_page::MetricsPage;
 use crate::policy::Policy;
-use crate::say::Say;
 use crate::shared::Shared;
 use crate::worker::{Listeners, Worker};
 

@@ -19,7 +19,6 @@ use zeroize::Zeroizing;
 
 use crate::config::TlsSettings;
 use crate::error::Error;
-use crate::identity::Identity;
 use crate::secret_file::read;
 
 /// The context of new connections.
@@ -41,6 +40,15 @@ pub(crate) struct Files {
 /// `SSL_OP_CLEANSE_PLAINTEXT`, which the bindings lack: libssl overwrites the bytes of a record that it
 /// has given away, such as the inputs of operations.
 const CLEANSE_PLAINTEXT: SslOptions = SslOptions::from_bits_retain(1 << 1);
+
+/// The identity of a connection's peer, as the system or its certificate proves it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Identity {
+    /// The names in a certificate.
+    Certificate(Vec<String>),
+    /// A user of this machine.
+    User(u32),
+}
 
 /// A peer whose certificate was verified.
 pub(crate) struct Verified {

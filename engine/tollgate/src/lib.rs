@@ -12,7 +12,6 @@ pub mod output;
 pub mod progress;
 mod provider;
 pub mod read;
-pub mod service;
 mod signer;
 mod stdout;
 

@@ -1,5 +1,6 @@
 //! `tollgate signer`: signs and decrypts for front ends until a signal stops it.
 
+use core::slice;
 use core::time::Duration;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -7,13 +8,13 @@ use std::time::Instant;
 
 use clap::Args;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use sd_notify::NotifyState;
 use tollgate_signer::{Config, Report, Running, confine, hide_memory};
 
 use crate::command_line::seconds;
 use crate::error::CliError;
-use crate::interrupt;
+use crate::interrupt::{self, Request};
 use crate::output::{check_stdout, print, say, wrapped};
-use crate::service::{Service, until_stopped};
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Signer {
@@ -36,23 +37,45 @@ struct Serving {
     running: Running,
 }
 
-impl Service for Serving {
-    fn responds(&self, limit: Duration) -> bool {
-        self.running.responds(limit)
+impl Serving {
+    /// Answers signals, and the watchdog of systemd, until a signal stops the signer.
+    fn until_stopped(&self) {
+        tell_systemd(&NotifyState::Ready);
+        let watchdog = sd_notify::watchdog_enabled();
+        let period = watchdog.map_or(Duration::MAX, |limit| limit / 3);
+        loop {
+            match interrupt::next(period) {
+                None => {}
+                Some(Request::Reload) => self.reload(),
+                Some(Request::ReopenLog) => {
+                    if let Err(why) = self.running.reopen_log() {
+                        say(&format!("tollgate: the old audit log stays in use: {why}"));
+                    }
+                }
+                Some(Request::Stop) => return tell_systemd(&NotifyState::Stopping),
+            }
+            match watchdog {
+                None => {}
+                Some(_) if self.running.responds(period) => tell_systemd(&NotifyState::Watchdog),
+                Some(_) => say("tollgate: a worker does not respond; systemd restarts the service"),
+            }
+        }
     }
 
-    fn reload(&self) -> String {
+    /// Reads the settings, the keys and the certificates again.
+    fn reload(&self) {
         let reloaded = Config::from_file(&self.file).and_then(|it| self.running.reload(&it));
         match reloaded {
-            Ok(()) => "keys and clients are those read now".to_owned(),
-            Err(why) => format!("the old keys and clients stay in use: {why}"),
+            Ok(()) => say("tollgate: keys and clients are those read now"),
+            Err(why) => say(&format!("tollgate: the old keys and clients stay in use: {why}")),
         }
     }
+}
 
-    fn reopen_log(&self) {
-        if let Err(why) = self.running.reopen_log() {
-            say(&format!("tollgate: the old audit log stays in use: {why}"));
-        }
+/// Does nothing unless systemd has started this program.
+fn tell_systemd(state: &NotifyState<'_>) {
+    if let Err(why) = sd_notify::notify(slice::from_ref(state)) {
+        say(&format!("tollgate: cannot notify systemd ({why}): look at the unit's NotifyAccess"));
     }
 }
 
@@ -78,7 +101,7 @@ pub(crate) fn run(options: &Signer) -> Result<ExitCode, CliError> {
     }
     print(&described("listening", &config, Some(&running)))?;
     let serving = Serving { file: options.config.clone(), running };
-    until_stopped(&serving);
+    serving.until_stopped();
     let report = serving.running.stop(Duration::from_secs_f64(options.drain));
     print(&served(&report, started.elapsed()))?;
     let is_whole = report.workers_lost == 0 && report.counts.audit_failures == 0;

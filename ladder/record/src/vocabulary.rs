@@ -294,18 +294,9 @@ pub const COST_PER_MILLION: Quantity = Quantity::known("cost_per_million_session
 /// Price of a machine, divided by its sessions per second, in the currency that the parameter
 /// [`CURRENCY`] names. The condition [`TERM`] names the price.
 pub const PRICE_PER_SESSION_PER_S: Quantity = Quantity::known("price_per_session_per_s");
-/// Energy of a million sessions in joules; absent if the power is unknown.
-pub const JOULES_PER_MILLION: Quantity = Quantity::known("joules_per_million_sessions");
 /// Share of the CPU time that an engine saves, compared with the engine that the parameter
 /// [`AGAINST`] names.
 pub const SAVED_SHARE: Quantity = Quantity::known("saved_share");
-/// Savings for a million sessions, in the currency that the parameter [`CURRENCY`] names.
-pub const SAVED_PER_MILLION: Quantity = Quantity::known("saved_per_million_sessions");
-/// Savings in a year of the demand, in the currency that the parameter [`CURRENCY`] names.
-pub const SAVED_PER_YEAR: Quantity = Quantity::known("saved_per_year");
-/// Number of cores that an engine saves at the demand, compared with the engine that the parameter
-/// [`AGAINST`] names; not rounded.
-pub const SAVED_CORES: Quantity = Quantity::known("saved_cores");
 
 /// Share of the sessions that have to wait.
 pub const WAITING_SHARE: Quantity = Quantity::known("waiting_share");
@@ -325,16 +316,8 @@ pub const GIVEN_UP_SHARE: Quantity = Quantity::known("given_up_share");
 pub const ATTEMPTS_PER_SESSION: Quantity = Quantity::known("attempts_per_session");
 /// CPU time for clients that have given up, divided by all CPU time.
 pub const WASTED_SHARE: Quantity = Quantity::known("wasted_share");
-/// The load at which the mean response time is twice the service time.
-pub const LOAD_WHERE_DOUBLE: Quantity = Quantity::known("load_where_response_doubles");
-/// Capacity, divided by that of the engine that the parameter [`AGAINST`] names.
-pub const CAPACITY_GAIN: Quantity = Quantity::known("capacity_gain");
-/// Mean response time of another engine, divided by this engine's, at the same arrival rate.
-pub const RESPONSE_GAIN: Quantity = Quantity::known("response_gain");
 /// Number of sessions that wait when a burst ends.
 pub const BACKLOG_SESSIONS: Quantity = Quantity::known("backlog_sessions");
-/// The longest wait that a burst causes, in nanoseconds.
-pub const BACKLOG_WAIT_NS: Quantity = Quantity::known("backlog_wait_ns_max");
 /// Time from the end of a burst until the queue is empty, in nanoseconds.
 pub const BACKLOG_DRAIN_NS: Quantity = Quantity::known("backlog_drain_ns");
 
@@ -350,30 +333,19 @@ pub const PRICED_MACHINE: &str = "machine";
 pub const STATION_CORES: &str = "station_cores";
 /// Parameter: the number of cores of a server, if several numbers are measured.
 pub const SERVER_CORES: &str = "server_cores";
-/// Parameter: the queue discipline: `one_queue`, `queue_per_core` or `sharing`.
+/// Parameter: the queue discipline: `one_queue` or `queue_per_core`.
 pub const LINE: &str = "line";
 /// Parameter: the share of a core's time in which it is busy; above 1 if more work arrives.
 pub const LOAD: &str = "load";
-/// Condition: the shares of the kinds of sessions of a mixture.
-pub const MIX: &str = "mix";
 /// Parameter: the timeout of clients in milliseconds.
 pub const PATIENCE_MS: &str = "patience_ms";
 /// Parameter: the number of attempts of a client after its first one.
 pub const RETRIES: &str = "retries";
-/// Parameter: the time in milliseconds from a timeout to the next attempt, which doubles with each.
-pub const BACKOFF_MS: &str = "backoff_ms";
-
-/// Parameter: sessions per second during a burst.
-pub const BURST_PER_S: &str = "burst_per_s";
-/// Parameter: length of a burst in nanoseconds.
-pub const BURST_NS: &str = "burst_ns";
 
 /// Condition: the share of a core's time to use.
 pub const UTILISATION: &str = "utilisation";
 /// Condition: the number of cores of one machine.
 pub const CORES_PER_MACHINE: &str = "cores_per_machine";
-/// Condition: price of a core for an hour.
-pub const PRICE_PER_CORE_HOUR: &str = "price_per_core_hour";
 /// Condition: the price as a price file states it.
 pub const PRICE: &str = "price";
 /// Condition: origin and day of a price.
@@ -384,8 +356,6 @@ pub const TERM: &str = "term";
 pub const ONCE: &str = "once";
 /// Value of [`TERM`]: the machine is rented for a mean year.
 pub const YEAR: &str = "year";
-/// Condition: the power from which the energy was computed, or `unknown`.
-pub const ENERGY: &str = "energy";
 /// Condition: the formula.
 pub const MODEL: &str = "model";
 /// Condition: squared coefficient of variation of the service time.

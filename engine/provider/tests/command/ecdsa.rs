@@ -1,16 +1,13 @@
 //! The command `openssl` with EC keys: it signs with the module, and does everything else as without
 //! it.
 
-use std::fs;
-
 use crate::host::openssl_conf::Folder;
 
 /// Returns a folder whose configuration offers ECDSA and counts, with a key, its public half, and a
 /// message.
 fn folder() -> Folder {
     let folder = Folder::new();
-    fs::create_dir(folder.path("metrics")).unwrap();
-    folder.configure(&format!("ecdsa = on\nmetrics = {}", folder.path("metrics")));
+    folder.configure_counted("ecdsa = on");
     for (curve, name) in [("P-256", "key"), ("P-384", "p384"), ("secp256k1", "k1")] {
         let new = "genpkey -algorithm EC -pkeyopt";
         folder.openssl(false, &format!("{new} ec_paramgen_curve:{curve} -out {name}.pem"));
@@ -24,14 +21,7 @@ fn folder() -> Folder {
 
 /// Returns the number of signatures of all processes that have ended.
 fn signatures(folder: &Folder) -> u64 {
-    let start = "tollgate_ecdsa_signatures_total{";
-    let files = fs::read_dir(folder.path("metrics")).unwrap();
-    let of_file = |path| -> u64 {
-        let text = fs::read_to_string(path).unwrap();
-        let line = text.lines().find(|line| line.starts_with(start)).unwrap();
-        line.rsplit(' ').next().unwrap().parse().unwrap()
-    };
-    files.map(|file| of_file(file.unwrap().path())).sum()
+    folder.counted("ecdsa_signatures").0
 }
 
 #[test]

@@ -6,36 +6,19 @@ use std::process::{Command, Stdio};
 use crate::host::openssl_conf::Folder;
 use crate::host::pem_path;
 
-/// Returns the sum of a counter over the files of a folder, and the number of files.
-fn sum(folder: &str, counter: &str) -> (u64, usize) {
-    let start = format!("tollgate_{counter}_total{{");
-    let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    let values: Vec<u64> = names
-        .map(|name| {
-            assert_eq!(name.extension().unwrap(), "prom", "other files are removed: {name:?}");
-            let text = fs::read_to_string(&name).unwrap();
-            let line = text.lines().find(|line| line.starts_with(&start)).unwrap();
-            line.rsplit(' ').next().unwrap().parse().unwrap()
-        })
-        .collect();
-    (values.iter().sum(), values.len())
-}
-
 #[test]
 fn a_command_writes_its_counters() {
     let folder = Folder::new();
-    let metrics = folder.path("metrics");
-    fs::create_dir(&metrics).unwrap();
-    folder.configure(&format!("metrics = {metrics}"));
+    folder.configure_counted("");
     folder.write("message", b"a message");
     let key = pem_path("rsa-2048.pem");
     folder.openssl(true, "dgst -sha256 message");
-    assert_eq!(sum(&metrics, "signatures"), (0, 0), "a process without an operation has no file");
+    assert_eq!(folder.counted("signatures"), (0, 0), "a process without an operation has no file");
     for files in 1..=3 {
         folder.openssl(true, &format!("dgst -sha256 -sign {key} message"));
-        assert_eq!(sum(&metrics, "signatures"), (files, files.try_into().unwrap()));
+        assert_eq!(folder.counted("signatures"), (files, files.try_into().unwrap()));
     }
-    fs::remove_dir_all(&metrics).unwrap();
+    fs::remove_dir_all(folder.path("metrics")).unwrap();
     folder.openssl(true, &format!("dgst -sha256 -sign {key} message"));
 }
 
@@ -69,9 +52,7 @@ for times in (1, 2):
 #[test]
 fn a_forked_process_writes_its_own_file() {
     let folder = Folder::new();
-    let metrics = folder.path("metrics");
-    fs::create_dir(&metrics).unwrap();
-    folder.configure(&format!("metrics = {metrics}"));
+    folder.configure_counted("");
     let key = pem_path("rsa-2048.pem");
     folder.openssl(false, &format!("req -x509 -key {key} -subj /CN=localhost -out cert.pem"));
     folder.write("key.pem", &fs::read(&key).unwrap());
@@ -83,6 +64,6 @@ fn a_forked_process_writes_its_own_file() {
         .stdin(Stdio::null())
         .status();
     assert!(status.expect("python3 is installed").success());
-    assert_eq!(sum(&metrics, "signatures"), (6, 3));
-    assert_eq!(sum(&metrics, "unwritten_metrics"), (0, 3));
+    assert_eq!(folder.counted("signatures"), (6, 3));
+    assert_eq!(folder.counted("unwritten_metrics"), (0, 3));
 }

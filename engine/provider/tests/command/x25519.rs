@@ -1,14 +1,11 @@
 //! The command `openssl` with X25519 keys: it reads, writes and uses all keys as without the module.
 
-use std::fs;
-
 use crate::host::openssl_conf::Folder;
 
 /// Returns a folder whose configuration offers X25519 and counts, with two keys of OpenSSL's own.
 fn folder() -> Folder {
     let folder = Folder::new();
-    fs::create_dir(folder.path("metrics")).unwrap();
-    folder.configure(&format!("x25519 = on\nmetrics = {}", folder.path("metrics")));
+    folder.configure_counted("x25519 = on");
     for name in ["one", "two"] {
         folder.openssl(false, &format!("genpkey -algorithm X25519 -out {name}.pem"));
         folder.openssl(false, &format!("pkey -in {name}.pem -pubout -out {name}-public.pem"));
@@ -18,14 +15,7 @@ fn folder() -> Folder {
 
 /// Returns the sum of a counter over all processes that have ended.
 fn counted(folder: &Folder, counter: &str) -> u64 {
-    let start = format!("tollgate_x25519_{counter}_total{{");
-    let files = fs::read_dir(folder.path("metrics")).unwrap();
-    let of_file = |path| -> u64 {
-        let text = fs::read_to_string(path).unwrap();
-        let line = text.lines().find(|line| line.starts_with(&start)).unwrap();
-        line.rsplit(' ').next().unwrap().parse().unwrap()
-    };
-    files.map(|file| of_file(file.unwrap().path())).sum()
+    folder.counted(&format!("x25519_{counter}")).0
 }
 
 #[test]

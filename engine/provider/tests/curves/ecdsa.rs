@@ -12,7 +12,7 @@ use openssl::pkey::{PKey, Private};
 use tollgate_rerun::alone;
 
 use crate::host::child::in_child;
-use crate::host::libcrypto::{self, END};
+use crate::host::libcrypto;
 use crate::host::x25519::ANY;
 use crate::host::{DEFAULT, Host, Key, MdContext, check, errors, pem};
 
@@ -147,13 +147,9 @@ fn deterministic_signatures_are_those_of_the_rfc() {
         let context = MdContext::new();
         let init = libcrypto::EVP_DigestSignInit_ex;
         host.digest_init(init, &context, &key, query, digest, &[]).unwrap();
-        // SAFETY: a live context.
-        let operation = unsafe { libcrypto::EVP_MD_CTX_get_pkey_ctx(context.0) };
         let mut nonce_type = nonce_type;
-        let params = [libcrypto::uint(c"nonce-type", &mut nonce_type), END];
-        // SAFETY: a context, and parameters that outlive the call.
-        let set = unsafe { libcrypto::EVP_PKEY_CTX_set_params(operation, params.as_ptr()) };
-        check(set).and_then(|()| context.sign(message))
+        context.operation().set(&[libcrypto::uint(c"nonce-type", &mut nonce_type)])?;
+        context.sign(message)
     };
     for (digest, message, r, s) in [
         (
@@ -291,8 +287,7 @@ fn public_keys_stay_with_openssl() {
         assert!(is_valid(&host, &public, ANY, c"SHA256", b"a message", &made));
         assert!(!is_valid(&host, &public, ANY, c"SHA256", b"another message", &made));
     }
-    // SAFETY: two keys.
-    assert_eq!(unsafe { libcrypto::EVP_PKEY_eq(pair.0, public.0) }, 1);
+    assert_eq!(pair.compare(&public), 1);
     assert_eq!(counts(&host), before);
     let error = host.sign(&public, ANY, c"SHA256", &[], b"a message").unwrap_err();
     let theirs = host.sign(&public, DEFAULT, c"SHA256", &[], b"a message").unwrap_err();
@@ -322,9 +317,7 @@ fn other_operations_of_ec_keys_stay_with_openssl() {
     let new = |group| {
         let operation = host.operation_of(c"EC", ANY).unwrap();
         operation.begin_key().unwrap();
-        let params = libcrypto::texts(&[(c"group", group)]);
-        // SAFETY: a context, and parameters that outlive the call.
-        check(unsafe { libcrypto::EVP_PKEY_CTX_set_params(operation.0, params.as_ptr()) }).unwrap();
+        operation.set(&[libcrypto::text(c"group", group)]).unwrap();
         operation.generate().unwrap()
     };
     for (group, signatures) in [(c"P-256", 1), (c"P-384", 0)] {
@@ -332,8 +325,7 @@ fn other_operations_of_ec_keys_stay_with_openssl() {
         assert_eq!(one.provider(), "default");
         let secret = host.derive(ANY, &one, &two).unwrap();
         assert_eq!(host.derive(ANY, &two, &one).unwrap(), secret);
-        // SAFETY: two keys.
-        assert_eq!(unsafe { libcrypto::EVP_PKEY_eq(one.0, two.0) }, 0);
+        assert_eq!(one.compare(&two), 0);
         assert_eq!(both(&host, &one), [signatures; 2]);
         // After the signature, the key has a copy in this provider.
         assert_eq!(host.derive(ANY, &one, &two).unwrap(), secret);
@@ -349,9 +341,7 @@ fn messages_are_signed_in_pieces_with_copied_contexts() {
     let init = libcrypto::EVP_DigestSignInit_ex;
     host.digest_init(init, &first, &key, OURS, c"SHA512", &[]).unwrap();
     first.update(b"a longer ").unwrap();
-    let second = MdContext::new();
-    // SAFETY: two contexts.
-    check(unsafe { libcrypto::EVP_MD_CTX_copy_ex(second.0, first.0) }).unwrap();
+    let second = first.copied();
     first.update(b"message").unwrap();
     second.update(b"story").unwrap();
     for (context, message) in [(first, &b"a longer message"[..]), (second, b"a longer story")] {
@@ -418,9 +408,8 @@ fn parameters_are_openssl_s() {
         } else {
             libcrypto::EVP_PKEY_CTX_gettable_params
         };
-        // SAFETY: a context.
-        let rows = libcrypto::list(unsafe { rows(operation.0) });
-        let names = rows.into_iter().map(|(name, _)| name.to_str().unwrap().to_owned());
+        let names =
+            operation.table(rows).into_iter().map(|(name, _)| name.to_str().unwrap().to_owned());
         names.filter(|name| name != "kat" && !name.contains("fips")).collect()
     };
     for settable in [false, true] {
@@ -431,16 +420,12 @@ fn parameters_are_openssl_s() {
     let digest = [libcrypto::text(c"digest", c"SHA384")];
     operation.init(libcrypto::EVP_PKEY_sign_init_ex, &digest).unwrap();
     let (mut name, mut size, mut nonce_type) = ([0; 16], 0, u64::MAX);
-    let mut name_param = libcrypto::octets(c"digest", &mut name);
-    name_param.data_type = 4;
-    let mut params = [
-        name_param,
+    let params = [
+        libcrypto::text_buffer(c"digest", &mut name),
         libcrypto::unsigned(c"digest-size", &mut size),
         libcrypto::unsigned(c"nonce-type", &mut nonce_type),
-        END,
     ];
-    // SAFETY: a context, and parameters that outlive the call.
-    check(unsafe { libcrypto::EVP_PKEY_CTX_get_params(operation.0, params.as_mut_ptr()) }).unwrap();
+    operation.get(&params).unwrap();
     assert_eq!(CStr::from_bytes_until_nul(&name).unwrap(), c"SHA2-384");
     assert_eq!((size, nonce_type), (48, 0));
     errors();

@@ -147,8 +147,7 @@ fn a_derivation_needs_a_private_key_and_a_peer() {
     let error = host.derive(OURS, &public, &key).unwrap_err();
     assert!(error.contains("no private half"), "{error}");
     let operation = host.operation(&key, OURS);
-    // SAFETY: a context.
-    check(unsafe { libcrypto::EVP_PKEY_derive_init(operation.0) }).unwrap();
+    operation.call(libcrypto::EVP_PKEY_derive_init).unwrap();
     let mut len = 0;
     // SAFETY: a context; NULL queries the length.
     let done = check(unsafe { libcrypto::EVP_PKEY_derive(operation.0, ptr::null_mut(), &mut len) });
@@ -162,12 +161,10 @@ fn keys_are_copied_compared_and_checked() {
     let public = host.x25519_public(ANY, &ours.raw_public()).unwrap();
     let theirs = host.x25519_private(DEFAULT, &ours.raw_private()).unwrap();
     let other = host.new_x25519(ANY);
-    // SAFETY: a key.
-    let copy = Key(unsafe { libcrypto::EVP_PKEY_dup(ours.0) });
+    let copy = ours.copied();
     assert_eq!(copy.provider(), "tollgate");
     for (key, is_same) in [(&copy, 1), (&public, 1), (&theirs, 1), (&other, 0)] {
-        // SAFETY: two keys.
-        assert_eq!(unsafe { libcrypto::EVP_PKEY_eq(ours.0, key.0) }, is_same);
+        assert_eq!(ours.compare(key), is_same);
     }
     let secret = host.derive(ANY, &ours, &other).unwrap();
     drop(ours);
@@ -176,23 +173,15 @@ fn keys_are_copied_compared_and_checked() {
     let pair = |public: &[u8]| [(c"priv", copy.raw_private()), (c"pub", public.to_vec())];
     let consistent = from_values(&host, KEYPAIR, &pair(&copy.raw_public()));
     let inconsistent = from_values(&host, KEYPAIR, &pair(&other.raw_public()));
-    type Check = unsafe extern "C" fn(*mut libcrypto::EVP_PKEY_CTX) -> c_int;
-    let checked = |key: &Key, check: Check| {
-        let operation = host.operation(key, OURS);
-        // SAFETY: a context.
-        let done = unsafe { check(operation.0) };
-        errors();
-        done
-    };
     for (key, public, private, pairwise) in [
         (&copy, 1, 1, 1),
         (&consistent, 1, 1, 1),
         (&inconsistent, 1, 0, 0),
         (&public_of(&host), 1, 0, 0),
     ] {
-        assert_eq!(checked(key, libcrypto::EVP_PKEY_public_check), public);
-        assert_eq!(checked(key, libcrypto::EVP_PKEY_private_check), private);
-        assert_eq!(checked(key, libcrypto::EVP_PKEY_pairwise_check), pairwise);
+        assert_eq!(host.operation(key, OURS).checked(libcrypto::EVP_PKEY_public_check), public);
+        assert_eq!(host.operation(key, OURS).checked(libcrypto::EVP_PKEY_private_check), private);
+        assert_eq!(host.operation(key, OURS).checked(libcrypto::EVP_PKEY_pairwise_check), pairwise);
     }
     let only_public = from_values(&host, PUBLIC_KEY, &pair(&copy.raw_public()));
     let error = host.derive(OURS, &only_public, &other).unwrap_err();
@@ -212,17 +201,11 @@ fn from_values(host: &Host, selection: c_int, values: &[(&CStr, Vec<u8>)]) -> Ke
         .map(|(name, bytes)| libcrypto::octets(name, bytes))
         .chain([libcrypto::END])
         .collect();
-    // SAFETY: a context.
-    check(unsafe { libcrypto::EVP_PKEY_fromdata_init(operation.0) }).unwrap();
-    let (mut key, params) = (ptr::null_mut(), params.as_mut_ptr());
-    // SAFETY: a context, a pointer to the key, and parameters that outlive the call.
-    check(unsafe { libcrypto::EVP_PKEY_fromdata(operation.0, &mut key, selection, params) })
-        .unwrap();
-    Key(key)
+    operation.key_from_data(selection, params.as_mut_ptr()).unwrap()
 }
 
-fn rows(table: *const OSSL_PARAM) -> BTreeSet<String> {
-    libcrypto::list(table).into_iter().map(|(name, _)| name.to_str().unwrap().into()).collect()
+fn names(table: Vec<(&CStr, OSSL_PARAM)>) -> BTreeSet<String> {
+    table.into_iter().map(|(name, _)| name.to_str().unwrap().into()).collect()
 }
 
 /// A security category, against quantum computers, exists since OpenSSL 3.5; X25519 has none.
@@ -231,20 +214,12 @@ fn keys_describe_themselves_as_openssl_s_do() {
     let Some(host) = host() else { return };
     let facts = |query| {
         let key = host.x25519_private(query, &[7; 32]).unwrap();
-        // SAFETY: a key.
-        let bits = unsafe { libcrypto::EVP_PKEY_get_bits(key.0) };
-        // SAFETY: a key.
-        let size = unsafe { libcrypto::EVP_PKEY_get_size(key.0) };
-        // SAFETY: a key.
-        let security = unsafe { libcrypto::EVP_PKEY_get_security_bits(key.0) };
-        // SAFETY: a key.
-        let mut gettable = rows(unsafe { libcrypto::EVP_PKEY_gettable_params(key.0) });
+        let mut gettable = names(key.table());
         gettable.remove("security-category");
         let operation = host.operation_of(c"X25519", query).unwrap();
         operation.begin_key().unwrap();
-        // SAFETY: a context.
-        let settable = rows(unsafe { libcrypto::EVP_PKEY_CTX_settable_params(operation.0) });
-        ((bits, size, security), gettable, settable)
+        let settable = names(operation.table(libcrypto::EVP_PKEY_CTX_settable_params));
+        (key.sizes(), gettable, settable)
     };
     let (ours, theirs) = (facts(OURS), facts(DEFAULT));
     assert_eq!((ours.0, &ours.1), (theirs.0, &theirs.1));
@@ -258,20 +233,14 @@ fn parameters_make_an_empty_key_for_the_peer_s_share() {
     let Some(host) = host() else { return };
     let peer = host.new_x25519(DEFAULT);
     let operation = host.operation_of(c"X25519", ANY).unwrap();
-    // SAFETY: a context.
-    check(unsafe { libcrypto::EVP_PKEY_paramgen_init(operation.0) }).unwrap();
-    let set = |group: &CStr| {
-        let params = libcrypto::texts(&[(c"group", group)]);
-        // SAFETY: a context, and parameters that outlive the call.
-        check(unsafe { libcrypto::EVP_PKEY_CTX_set_params(operation.0, params.as_ptr()) })
-    };
+    operation.call(libcrypto::EVP_PKEY_paramgen_init).unwrap();
+    let set = |group: &CStr| operation.set(&[libcrypto::text(c"group", group)]);
     assert!(set(c"P-256").unwrap_err().contains("must be x25519"));
     for group in [c"x25519", c"X25519"] {
         assert_eq!(set(group), Ok(()));
     }
     let share = operation.generate().unwrap();
-    // SAFETY: a key.
-    assert_eq!(unsafe { libcrypto::EVP_PKEY_get_size(share.0) }, 32);
+    assert_eq!(share.size(), 32);
     assert_eq!((share.provider().as_str(), counts(&host)), ("tollgate", [0, 0]));
     set_encoded(&share, &peer.raw_public());
     assert_eq!(share.raw_public(), peer.raw_public());
@@ -306,11 +275,8 @@ fn dhkem_keys_are_openssl_s() {
     let derived = |query, mut seed: Vec<u8>| {
         let operation = host.operation_of(c"X25519", query).unwrap();
         operation.begin_key().unwrap();
-        // SAFETY: a context.
-        let known = rows(unsafe { libcrypto::EVP_PKEY_CTX_settable_params(operation.0) });
-        let params = [libcrypto::octets(c"dhkem-ikm", &mut seed), libcrypto::END];
-        // SAFETY: a context, and parameters that outlive the call.
-        check(unsafe { libcrypto::EVP_PKEY_CTX_set_params(operation.0, params.as_ptr()) }).unwrap();
+        let known = names(operation.table(libcrypto::EVP_PKEY_CTX_settable_params));
+        operation.set(&[libcrypto::octets(c"dhkem-ikm", &mut seed)]).unwrap();
         (known.contains("dhkem-ikm"), operation.generate().map(|key| key.raw_private()))
     };
     let (_, ours) = derived(OURS, vec![7; 40]);

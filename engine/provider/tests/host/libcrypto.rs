@@ -176,6 +176,11 @@ pub(crate) fn text(key: &CStr, value: &CStr) -> OSSL_PARAM {
     param(key, 4, value.as_ptr().cast_mut().cast(), value.to_bytes().len())
 }
 
+/// Describes a buffer for a text to get.
+pub(crate) fn text_buffer(key: &CStr, value: &mut [u8]) -> OSSL_PARAM {
+    param(key, 4, value.as_mut_ptr().cast(), value.len())
+}
+
 /// Describes bytes to set or get.
 pub(crate) fn octets(key: &CStr, value: &mut [u8]) -> OSSL_PARAM {
     param(key, 5, value.as_mut_ptr().cast(), value.len())

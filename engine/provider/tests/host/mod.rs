@@ -18,7 +18,7 @@ use std::ffi::CString;
 use std::path::{Path, PathBuf};
 
 use libcrypto::{EVP_PKEY, OSSL_LIB_CTX, OSSL_PARAM, OSSL_PROVIDER};
-pub(crate) use operation::{MdContext, Operation};
+pub(crate) use operation::{Kind, MdContext, Operation};
 use tollgate_curves::p256::P256;
 use tollgate_provider::init_function;
 
@@ -305,13 +305,8 @@ impl Host {
         let init = libcrypto::EVP_DigestSignInit_ex;
         self.digest_init(init, &context, key, query, digest, params).unwrap();
         let mut bytes = [0; 128];
-        let mut wanted = [libcrypto::octets(c"algorithm-id", &mut bytes), libcrypto::END];
-        // SAFETY: the key context of a live context, and parameters that outlive the call.
-        let operation = unsafe { libcrypto::EVP_MD_CTX_get_pkey_ctx(context.0) };
-        // SAFETY: as above.
-        let got = unsafe { libcrypto::EVP_PKEY_CTX_get_params(operation, wanted.as_mut_ptr()) };
-        let len = wanted[0].return_size;
-        check(got).map(|()| bytes[..len].to_vec())
+        let got = context.operation().get(&[libcrypto::octets(c"algorithm-id", &mut bytes)])?;
+        Ok(bytes[..got[0].return_size].to_vec())
     }
 
     /// Creates a context for an operation on a key.
@@ -321,6 +316,28 @@ impl Host {
             unsafe { libcrypto::EVP_PKEY_CTX_new_from_pkey(self.context, key.0, query.as_ptr()) };
         assert!(!context.is_null(), "{}", errors());
         Operation(context)
+    }
+
+    /// Runs an operation on a key.
+    pub(crate) fn run(
+        &self,
+        key: &Key,
+        query: &CStr,
+        (init, step): Kind,
+        params: &[OSSL_PARAM],
+        input: &[u8],
+    ) -> Result<Vec<u8>, String> {
+        let operation = self.operation(key, query);
+        operation.init(init, params)?;
+        operation.run(step, input)
+    }
+
+    /// Loads another provider into the context.
+    pub(crate) fn load(&self, name: &CStr) -> *mut OSSL_PROVIDER {
+        // SAFETY: a context and a text.
+        let provider = unsafe { libcrypto::OSSL_PROVIDER_load(self.context, name.as_ptr()) };
+        assert!(!provider.is_null(), "{name:?}: {}", errors());
+        provider
     }
 
     /// Creates a context for generating or importing an RSA key.
@@ -353,15 +370,42 @@ impl Host {
             .map(|(key, n)| libcrypto::number(key, n))
             .chain([libcrypto::END])
             .collect();
-        // SAFETY: a context.
-        check(unsafe { libcrypto::EVP_PKEY_fromdata_init(operation.0) })?;
-        let mut key = ptr::null_mut();
-        // SAFETY: a context, a pointer to the key, parameters that outlive the call.
-        let made = unsafe {
-            libcrypto::EVP_PKEY_fromdata(operation.0, &mut key, selection, params.as_mut_ptr())
-        };
-        check(made)?;
-        Ok(Key(key))
+        operation.key_from_data(selection, params.as_mut_ptr())
+    }
+}
+
+impl Key {
+    /// Returns the length of the key in bits, its size in bytes, and its strength in bits.
+    pub(crate) fn sizes(&self) -> [c_int; 3] {
+        let functions: [unsafe extern "C" fn(*const EVP_PKEY) -> c_int; 3] = [
+            libcrypto::EVP_PKEY_get_bits,
+            libcrypto::EVP_PKEY_get_size,
+            libcrypto::EVP_PKEY_get_security_bits,
+        ];
+        // SAFETY: a key.
+        functions.map(|function| unsafe { function(self.0) })
+    }
+
+    /// Returns the size in bytes.
+    pub(crate) fn size(&self) -> usize {
+        self.sizes()[1].try_into().unwrap()
+    }
+
+    /// Returns libcrypto's result of a comparison.
+    pub(crate) fn compare(&self, other: &Self) -> c_int {
+        // SAFETY: two keys.
+        unsafe { libcrypto::EVP_PKEY_eq(self.0, other.0) }
+    }
+
+    pub(crate) fn copied(&self) -> Self {
+        // SAFETY: a key.
+        Self(unsafe { libcrypto::EVP_PKEY_dup(self.0) })
+    }
+
+    /// Returns the parameters that can be got.
+    pub(crate) fn table(&self) -> Vec<(&CStr, OSSL_PARAM)> {
+        // SAFETY: a key.
+        libcrypto::list(unsafe { libcrypto::EVP_PKEY_gettable_params(self.0) })
     }
 }
 

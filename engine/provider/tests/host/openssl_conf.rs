@@ -40,6 +40,26 @@ impl Folder {
         self.write("on.cnf", configuration.as_bytes());
     }
 
+    /// Replaces the settings with these lines, and lets processes write their counters.
+    pub(crate) fn configure_counted(&self, lines: &str) {
+        let _ = std::fs::create_dir(self.path("metrics"));
+        self.configure(&format!("{lines}\nmetrics = {}", self.path("metrics")));
+    }
+
+    /// Returns the sum of a counter over all processes that have ended, and their number.
+    pub(crate) fn counted(&self, counter: &str) -> (u64, usize) {
+        let start = format!("tollgate_{counter}_total{{");
+        let names = std::fs::read_dir(self.path("metrics")).unwrap();
+        let of_file = |name: PathBuf| -> u64 {
+            assert_eq!(name.extension().unwrap(), "prom", "other files are removed: {name:?}");
+            let text = std::fs::read_to_string(&name).unwrap();
+            let line = text.lines().find(|line| line.starts_with(&start)).unwrap();
+            line.rsplit(' ').next().unwrap().parse().unwrap()
+        };
+        let values: Vec<u64> = names.map(|entry| of_file(entry.unwrap().path())).collect();
+        (values.iter().sum(), values.len())
+    }
+
     pub(crate) fn path(&self, name: &str) -> String {
         self.0.join(name).to_str().unwrap().into()
     }

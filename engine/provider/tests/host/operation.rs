@@ -1,10 +1,11 @@
 //! Contexts of operations, freed on drop.
 
-use core::ffi::c_int;
+use core::ffi::{CStr, c_int};
+use core::mem::ManuallyDrop;
 use core::ptr;
 
 use super::libcrypto::{self, EVP_MD_CTX, EVP_PKEY_CTX, OSSL_PARAM};
-use super::{Key, check};
+use super::{Key, check, errors};
 
 /// A message digest context.
 pub(crate) struct MdContext(pub(crate) *mut EVP_MD_CTX);
@@ -36,6 +37,20 @@ impl MdContext {
         // SAFETY: the context and the message are valid. `out` is a buffer of `len` bytes, or NULL
         // to query the length.
         with_buffer(|out, len| unsafe { libcrypto::EVP_DigestSign(self.0, out, len, tbs, tbs_len) })
+    }
+
+    /// Copies the state of a message into a new context.
+    pub(crate) fn copied(&self) -> Self {
+        let copy = Self::new();
+        // SAFETY: two contexts.
+        check(unsafe { libcrypto::EVP_MD_CTX_copy_ex(copy.0, self.0) }).unwrap();
+        copy
+    }
+
+    /// Returns the key context, which this context owns.
+    pub(crate) fn operation(&self) -> ManuallyDrop<Operation> {
+        // SAFETY: a context.
+        ManuallyDrop::new(Operation(unsafe { libcrypto::EVP_MD_CTX_get_pkey_ctx(self.0) }))
     }
 
     /// Verifies the signature of a message in one call.
@@ -72,6 +87,17 @@ pub(crate) type Step =
     unsafe extern "C" fn(*mut EVP_PKEY_CTX, *mut u8, *mut usize, *const u8, usize) -> c_int;
 /// The type of the functions that initialize signing, encryption and decryption.
 pub(crate) type Init = unsafe extern "C" fn(*mut EVP_PKEY_CTX, *const OSSL_PARAM) -> c_int;
+/// The type of the functions that initialize other operations, and of those that check a key.
+type Call = unsafe extern "C" fn(*mut EVP_PKEY_CTX) -> c_int;
+type Describe = unsafe extern "C" fn(*const EVP_PKEY_CTX) -> *const OSSL_PARAM;
+
+/// An operation: how it starts, and how it runs.
+pub(crate) type Kind = (Init, Step);
+pub(crate) const SIGN: Kind = (libcrypto::EVP_PKEY_sign_init_ex, libcrypto::EVP_PKEY_sign);
+pub(crate) const RECOVER: Kind =
+    (libcrypto::EVP_PKEY_verify_recover_init_ex, libcrypto::EVP_PKEY_verify_recover);
+pub(crate) const ENCRYPT: Kind = (libcrypto::EVP_PKEY_encrypt_init_ex, libcrypto::EVP_PKEY_encrypt);
+pub(crate) const DECRYPT: Kind = (libcrypto::EVP_PKEY_decrypt_init_ex, libcrypto::EVP_PKEY_decrypt);
 
 impl Operation {
     pub(crate) fn init(&self, init: Init, params: &[OSSL_PARAM]) -> Result<(), String> {
@@ -80,10 +106,60 @@ impl Operation {
         check(unsafe { init(self.0, params.as_ptr()) })
     }
 
+    /// Calls a function that takes the context alone.
+    pub(crate) fn call(&self, function: Call) -> Result<(), String> {
+        // SAFETY: a context.
+        check(unsafe { function(self.0) })
+    }
+
+    /// Calls a function that checks the key, and returns its result.
+    pub(crate) fn checked(&self, function: Call) -> c_int {
+        // SAFETY: a context.
+        let result = unsafe { function(self.0) };
+        errors();
+        result
+    }
+
+    pub(crate) fn set(&self, params: &[OSSL_PARAM]) -> Result<(), String> {
+        self.init(libcrypto::EVP_PKEY_CTX_set_params, params)
+    }
+
+    /// Gets parameters. Returns them with their sizes.
+    pub(crate) fn get(&self, params: &[OSSL_PARAM]) -> Result<Vec<OSSL_PARAM>, String> {
+        let mut params: Vec<_> = params.iter().copied().chain([libcrypto::END]).collect();
+        // SAFETY: a context, and parameters that outlive the call.
+        let got = unsafe { libcrypto::EVP_PKEY_CTX_get_params(self.0, params.as_mut_ptr()) };
+        check(got).map(|()| params)
+    }
+
+    /// Returns the parameters that can be got, or set.
+    pub(crate) fn table(&self, describe: Describe) -> Vec<(&CStr, OSSL_PARAM)> {
+        // SAFETY: a context.
+        libcrypto::list(unsafe { describe(self.0) })
+    }
+
+    /// Copies the context with its settings.
+    pub(crate) fn copied(&self) -> Self {
+        // SAFETY: a context.
+        Self(unsafe { libcrypto::EVP_PKEY_CTX_dup(self.0) })
+    }
+
     /// Starts the generation of a key.
     pub(crate) fn begin_key(&self) -> Result<(), String> {
-        // SAFETY: a context.
-        check(unsafe { libcrypto::EVP_PKEY_keygen_init(self.0) })
+        self.call(libcrypto::EVP_PKEY_keygen_init)
+    }
+
+    /// Creates a key of these values.
+    pub(crate) fn key_from_data(
+        &self,
+        selection: c_int,
+        params: *mut OSSL_PARAM,
+    ) -> Result<Key, String> {
+        self.call(libcrypto::EVP_PKEY_fromdata_init)?;
+        let mut key = ptr::null_mut();
+        // SAFETY: a context, a pointer to the key, parameters that outlive the call.
+        check(unsafe { libcrypto::EVP_PKEY_fromdata(self.0, &mut key, selection, params) })?;
+        Ok(Key(key))
     }
 
     /// Generates a key.

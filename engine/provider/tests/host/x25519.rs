@@ -1,6 +1,6 @@
 //! X25519 through libcrypto: keys from bytes, new keys, and shared secrets.
 
-use core::ffi::{CStr, c_int};
+use core::ffi::{CStr, c_char, c_int};
 use core::ptr;
 
 use super::libcrypto;
@@ -11,6 +11,13 @@ pub(crate) const OURS: &CStr = c"provider=tollgate";
 /// Property query: none, so that of the configuration decides.
 pub(crate) const ANY: &CStr = c"";
 
+type NewRaw = unsafe extern "C" fn(
+    *mut libcrypto::OSSL_LIB_CTX,
+    *const c_char,
+    *const c_char,
+    *const u8,
+    usize,
+) -> *mut libcrypto::EVP_PKEY;
 type GetRaw = unsafe extern "C" fn(*const libcrypto::EVP_PKEY, *mut u8, *mut usize) -> c_int;
 
 impl Host {
@@ -21,19 +28,18 @@ impl Host {
     }
 
     pub(crate) fn x25519_private(&self, query: &CStr, bytes: &[u8]) -> Result<Key, String> {
-        let (name, query) = (c"X25519".as_ptr(), query.as_ptr());
-        let (at, len) = (bytes.as_ptr(), bytes.len());
-        let made = libcrypto::EVP_PKEY_new_raw_private_key_ex;
-        // SAFETY: a context, strings, and bytes with their length.
-        key(unsafe { made(self.context, name, query, at, len) })
+        self.raw_x25519(libcrypto::EVP_PKEY_new_raw_private_key_ex, query, bytes)
     }
 
     pub(crate) fn x25519_public(&self, query: &CStr, bytes: &[u8]) -> Result<Key, String> {
+        self.raw_x25519(libcrypto::EVP_PKEY_new_raw_public_key_ex, query, bytes)
+    }
+
+    fn raw_x25519(&self, new: NewRaw, query: &CStr, bytes: &[u8]) -> Result<Key, String> {
         let (name, query) = (c"X25519".as_ptr(), query.as_ptr());
-        let (at, len) = (bytes.as_ptr(), bytes.len());
-        let made = libcrypto::EVP_PKEY_new_raw_public_key_ex;
         // SAFETY: a context, strings, and bytes with their length.
-        key(unsafe { made(self.context, name, query, at, len) })
+        let key = unsafe { new(self.context, name, query, bytes.as_ptr(), bytes.len()) };
+        if key.is_null() { Err(errors()) } else { Ok(Key(key)) }
     }
 
     /// Starts a derivation with this key and peer, as libssl does.
@@ -44,8 +50,7 @@ impl Host {
         peer: &Key,
     ) -> Result<Operation, String> {
         let operation = self.operation(key, query);
-        // SAFETY: a context.
-        check(unsafe { libcrypto::EVP_PKEY_derive_init(operation.0) })?;
+        operation.call(libcrypto::EVP_PKEY_derive_init)?;
         // SAFETY: a context and a key.
         check(unsafe { libcrypto::EVP_PKEY_derive_set_peer_ex(operation.0, peer.0, 1) })?;
         Ok(operation)
@@ -54,10 +59,6 @@ impl Host {
     pub(crate) fn derive(&self, query: &CStr, key: &Key, peer: &Key) -> Result<Vec<u8>, String> {
         self.exchange(query, key, peer)?.derive()
     }
-}
-
-fn key(made: *mut libcrypto::EVP_PKEY) -> Result<Key, String> {
-    if made.is_null() { Err(errors()) } else { Ok(Key(made)) }
 }
 
 impl Key {

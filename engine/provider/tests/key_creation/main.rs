@@ -34,28 +34,22 @@ fn sign(host: &Host, query: &CStr) {
 }
 
 /// Creates a key with these parameters.
-fn generate(
-    host: &Host,
-    name: &CStr,
-    query: &CStr,
-    params: &mut [OSSL_PARAM],
-) -> Result<Key, String> {
+fn generate(host: &Host, name: &CStr, query: &CStr, params: &[OSSL_PARAM]) -> Result<Key, String> {
     let operation = host.operation_of(name, query)?;
     operation.begin_key()?;
-    // SAFETY: a context, and parameters that outlive the call.
-    check(unsafe { libcrypto::EVP_PKEY_CTX_set_params(operation.0, params.as_ptr()) })?;
+    operation.set(params)?;
     operation.generate()
 }
 
 fn generate_ec(host: &Host, query: &CStr, curve: &CStr) -> Result<Key, String> {
-    generate(host, c"EC", query, &mut [libcrypto::text(c"group", curve), libcrypto::END])
+    generate(host, c"EC", query, &[libcrypto::text(c"group", curve)])
 }
 
 fn generate_rsa(host: &Host, query: &CStr, bits: u64, primes: u64) -> Result<Key, String> {
     let (mut bits, mut primes) = (bits, primes);
     let bits = libcrypto::unsigned(c"bits", &mut bits);
     let primes = libcrypto::unsigned(c"primes", &mut primes);
-    generate(host, c"RSA", query, &mut [bits, primes, libcrypto::END])
+    generate(host, c"RSA", query, &[bits, primes])
 }
 
 /// Creates a key from the public values of another one. OpenSSL leaves no error for the curves whose
@@ -65,34 +59,13 @@ fn public_half(host: &Host, name: &CStr, query: &CStr, key: &Key) -> Option<Key>
     // SAFETY: a key, and a pointer that the call may write.
     check(unsafe { libcrypto::EVP_PKEY_todata(key.0, PUBLIC_KEY, &mut params) }).unwrap();
     let operation = host.operation_of(name, query).unwrap();
-    // SAFETY: a context.
-    check(unsafe { libcrypto::EVP_PKEY_fromdata_init(operation.0) }).unwrap();
+    operation.call(libcrypto::EVP_PKEY_fromdata_init).unwrap();
     let mut copy = ptr::null_mut();
     // SAFETY: a context, a pointer to the key, and the parameters.
     let made = unsafe { libcrypto::EVP_PKEY_fromdata(operation.0, &mut copy, PUBLIC_KEY, params) };
     // SAFETY: freed once.
     unsafe { libcrypto::OSSL_PARAM_free(params) };
     (made == 1).then(|| Key(copy))
-}
-
-/// Exchanges keys of a curve.
-fn exchange(host: &Host, query: &CStr, key: &Key, peer: &Key) -> Result<Vec<u8>, String> {
-    let operation = host.operation(key, query);
-    // SAFETY: a context.
-    check(unsafe { libcrypto::EVP_PKEY_derive_init(operation.0) })?;
-    // SAFETY: a context and a key.
-    check(unsafe { libcrypto::EVP_PKEY_derive_set_peer_ex(operation.0, peer.0, 0) })?;
-    operation.derive()
-}
-
-/// Returns the name of the provider that holds a key.
-fn holder(key: &Key) -> &str {
-    // SAFETY: a key.
-    let provider = unsafe { libcrypto::EVP_PKEY_get0_provider(key.0) };
-    // SAFETY: the key's provider.
-    let name = unsafe { libcrypto::OSSL_PROVIDER_get0_name(provider) };
-    // SAFETY: the name lives as long as the provider.
-    unsafe { CStr::from_ptr(name) }.to_str().unwrap()
 }
 
 /// The names of the curves of this libcrypto.
@@ -132,10 +105,10 @@ fn creations(host: &Host, query: &CStr) -> Vec<String> {
             return;
         };
         let copy = public_half(host, name, query, &key);
-        let copy_holder = copy.as_ref().map_or("refused", holder);
+        let copy_holder = copy.as_ref().map_or("refused".into(), Key::provider);
         let exchanges = name == c"EC"
-            && copy.as_ref().is_some_and(|copy| exchange(host, query, &key, copy).is_ok());
-        lines.push(format!("{what} {} {copy_holder} {exchanges}", holder(&key)));
+            && copy.as_ref().is_some_and(|copy| host.derive(query, &key, copy).is_ok());
+        lines.push(format!("{what} {} {copy_holder} {exchanges}", key.provider()));
     };
     for curve in curves() {
         describe(format!("{curve:?}"), c"EC", generate_ec(host, query, curve));
@@ -188,9 +161,7 @@ fn after_another_provider_is_loaded() {
     for query in QUERIES {
         let Some(host) = Host::with_curves("ecdsa = on") else { return };
         sign(&host, query);
-        // SAFETY: a context and a text.
-        let base = unsafe { libcrypto::OSSL_PROVIDER_load(host.context, c"base".as_ptr()) };
-        assert!(!base.is_null(), "{}", errors());
+        let base = host.load(c"base");
         sign(&host, query);
         creates_as_openssl(&host, query);
         // SAFETY: loaded above.
@@ -213,7 +184,10 @@ fn in_the_context_of_a_thread() {
         let query = c"?tollgate.operations=yes";
         let key = host.key(&pem("ec-p256.pem"));
         host.sign(&key, query, c"SHA256", &[], b"a message").unwrap();
-        assert_eq!(generate_ec(&host, query, c"P-384").as_ref().map(holder), Ok("default"));
+        assert_eq!(
+            generate_ec(&host, query, c"P-384").map(|key| key.provider()).as_deref(),
+            Ok("default")
+        );
         drop(key);
         created_by_default(&host);
         // SAFETY: no arguments.
@@ -230,9 +204,7 @@ fn in_the_context_of_a_thread() {
 fn if_null_is_loaded() {
     for query in QUERIES {
         let Some(host) = Host::with_curves("ecdsa = on") else { return };
-        // SAFETY: a context and a text.
-        let null = unsafe { libcrypto::OSSL_PROVIDER_load(host.context, c"null".as_ptr()) };
-        assert!(!null.is_null(), "{}", errors());
+        host.load(c"null");
         sign(&host, query);
         creates_as_openssl(&host, query);
     }
@@ -247,7 +219,7 @@ fn created_by_default(host: &Host) {
         let (ours, _) = host.counted(counter, || {
             host.sign(&key, query, c"SHA256", &[], b"a message").unwrap();
         });
-        assert_eq!((holder(&key), ours), ("default", 1));
+        assert_eq!((key.provider().as_str(), ours), ("default", 1));
     }
     creates_as_openssl(host, query);
     creates_as_openssl(host, c"");
@@ -262,7 +234,7 @@ fn in_a_job() {
         key = generate_ec(&host, c"", c"P-256");
     })
     .finish();
-    assert_eq!(key.as_ref().map(holder), Ok("default"));
+    assert_eq!(key.map(|key| key.provider()).as_deref(), Ok("default"));
 }
 
 #[test]
@@ -278,11 +250,7 @@ fn forked() {
     };
     assert!(in_child(creates));
     assert!(creates());
-    assert!(in_child(|| {
-        // SAFETY: a context and a text.
-        let base = unsafe { libcrypto::OSSL_PROVIDER_load(host.context, c"base".as_ptr()) };
-        !base.is_null() && creates()
-    }));
+    assert!(in_child(|| { !host.load(c"base").is_null() && creates() }));
     assert!(creates());
 }
 
@@ -347,9 +315,8 @@ mod flusher {
         let name = c"flusher".as_ptr();
         // SAFETY: a context, and a name and a function that live as long as the program.
         let added = unsafe { libcrypto::OSSL_PROVIDER_add_builtin(host.context, name, init) };
-        // SAFETY: a context and a text.
-        let loaded = unsafe { libcrypto::OSSL_PROVIDER_load(host.context, name) };
-        assert!(added == 1 && !loaded.is_null(), "{}", errors());
+        assert_eq!(added, 1, "{}", errors());
+        host.load(c"flusher");
     }
 }
 
@@ -375,9 +342,17 @@ fn after_a_flush_during_a_fetch() {
             sign(&host, query);
             flusher::FLUSHES.store(0, Relaxed);
             let ec = generate_ec(&host, query, c"P-384");
-            assert_eq!(ec.as_ref().map(holder), Ok("default"), "{query:?}, {flushes}");
+            assert_eq!(
+                ec.map(|key| key.provider()).as_deref(),
+                Ok("default"),
+                "{query:?}, {flushes}"
+            );
             let rsa = generate_rsa(&host, query, 512, 2);
-            assert_eq!(rsa.as_ref().map(holder), Ok("default"), "{query:?}, {flushes}");
+            assert_eq!(
+                rsa.map(|key| key.provider()).as_deref(),
+                Ok("default"),
+                "{query:?}, {flushes}"
+            );
         }
     }
 }
@@ -399,7 +374,7 @@ fn after_flushes_by_another_thread() {
         let is_repaired = || {
             let key = generate_ec(&host, c"", c"P-384");
             errors();
-            key.as_ref().map(holder) == Ok("default")
+            key.map(|key| key.provider()).as_deref() == Ok("default")
         };
         // The thread that has to repair the cache may have to wait for a core.
         let are_repaired = (0..100).all(|_| {
@@ -425,7 +400,7 @@ fn a_required_provider_stays() {
     for _ in 0..3 {
         sign(&host, c"");
         let key = generate_rsa(&host, c"tollgate.rsa=yes", 2048, 2).unwrap();
-        assert_eq!(holder(&key), "tollgate");
+        assert_eq!(key.provider(), "tollgate");
         host.sign(&key, c"tollgate.rsa=yes", c"SHA256", &[], b"a message").unwrap();
         flush(host.context);
     }

@@ -2,6 +2,7 @@
 //! without a guard page. libcrypto fixes this size.
 
 use crate::host::job::{Job, STACK_BYTES};
+use crate::host::operation::DECRYPT;
 use crate::host::x25519::{ANY, OURS};
 use crate::host::{DEMAND, Host, pem};
 use crate::host::{libcrypto, stack};
@@ -24,10 +25,7 @@ fn operations_leave_half_of_a_job_s_stack() {
             host.sign(&key, DEMAND, c"SHA256", params, b"a message").unwrap();
         };
         let decrypt = |params: &[_]| {
-            let size = key_size(&key);
-            let operation = host.operation(&key, DEMAND);
-            operation.init(libcrypto::EVP_PKEY_decrypt_init_ex, params).unwrap();
-            operation.run(libcrypto::EVP_PKEY_decrypt, &vec![1; size]).unwrap();
+            host.run(&key, DEMAND, DECRYPT, params, &vec![1; key.size()]).unwrap();
         };
         let mut mode = 7;
         let mut version = 0x0303;
@@ -87,9 +85,4 @@ fn ecdsa_runs_at_once_and_leaves_half_of_a_job_s_stack() {
     assert!(stack_bytes < STACK_BYTES / 2, "{stack_bytes}");
     let counters = ["ecdsa-signatures", "ecdsa-verifications", "async-operations"];
     assert_eq!(counters.map(|name| host.counter(name)), [1, 1, 0]);
-}
-
-fn key_size(key: &crate::host::Key) -> usize {
-    // SAFETY: a key.
-    usize::try_from(unsafe { libcrypto::EVP_PKEY_get_size(key.0) }).unwrap()
 }

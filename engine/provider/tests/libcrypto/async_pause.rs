@@ -8,6 +8,7 @@ use tollgate_rerun::alone;
 
 use crate::host::job::{ASYNC_block_pause, ASYNC_unblock_pause, Job};
 use crate::host::libcrypto;
+use crate::host::operation::ENCRYPT;
 use crate::host::{DEMAND, Host, Key, has_lanes};
 
 fn sign(host: &Host, key: &Key) -> Vec<u8> {
@@ -69,9 +70,7 @@ fn every_padding_is_decrypted_in_a_job() {
     message[0] = 0;
     for (padding, len) in [(pkcs1, 32), (oaep, 32), (none, 256)] {
         let message = &message[256 - len..];
-        let operation = host.operation(&key, DEMAND);
-        operation.init(libcrypto::EVP_PKEY_encrypt_init_ex, &[padding]).unwrap();
-        let secret = operation.run(libcrypto::EVP_PKEY_encrypt, message).unwrap();
+        let secret = host.run(&key, DEMAND, ENCRYPT, &[padding], message).unwrap();
         let before = host.counter("async-operations");
         let mut back = Vec::new();
         Job::new(|| {

@@ -3,12 +3,11 @@
 use core::ffi::{CStr, c_int, c_uint};
 
 use crate::host::libcrypto::{self, OSSL_PARAM};
+use crate::host::operation::{DECRYPT, ENCRYPT};
 use crate::host::{DEFAULT, DEMAND, Host, Key, PREFER, errors, pem};
 
 fn encrypt(host: &Host, key: &Key, query: &CStr, params: &[OSSL_PARAM], message: &[u8]) -> Vec<u8> {
-    let operation = host.operation(key, query);
-    operation.init(libcrypto::EVP_PKEY_encrypt_init_ex, params).unwrap();
-    operation.run(libcrypto::EVP_PKEY_encrypt, message).unwrap()
+    host.run(key, query, ENCRYPT, params, message).unwrap()
 }
 
 fn decrypt(
@@ -18,9 +17,7 @@ fn decrypt(
     params: &[OSSL_PARAM],
     ciphertext: &[u8],
 ) -> Result<Vec<u8>, String> {
-    let operation = host.operation(key, query);
-    operation.init(libcrypto::EVP_PKEY_decrypt_init_ex, params)?;
-    operation.run(libcrypto::EVP_PKEY_decrypt, ciphertext)
+    host.run(key, query, DECRYPT, params, ciphertext)
 }
 
 /// Returns a ciphertext from arbitrary bytes, including their padding.
@@ -183,8 +180,7 @@ fn contexts_are_copied_with_their_settings() {
     let ciphertext = encrypt(&host, &key, DEFAULT, &params, b"a message");
     let first = host.operation(&key, DEMAND);
     first.init(libcrypto::EVP_PKEY_decrypt_init_ex, &params).unwrap();
-    // SAFETY: a context.
-    let second = crate::host::Operation(unsafe { libcrypto::EVP_PKEY_CTX_dup(first.0) });
+    let second = first.copied();
     drop(first);
     let message = second.run(libcrypto::EVP_PKEY_decrypt, &ciphertext);
     assert_eq!(message.as_deref(), Ok(&b"a message"[..]), "{}", errors());

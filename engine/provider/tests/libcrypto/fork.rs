@@ -106,7 +106,7 @@ fn an_engine_returns_errors_in_a_forked_child() {
 }
 
 fn engine_alone() {
-    let engine = Queue::of_this_processor(Config { workers: 1, ..Config::default() }).unwrap();
+    let engine = Queue::of_this_processor(Config::default()).unwrap();
     let caller = engine.caller().unwrap();
     let key = Arc::new(PrivateKey::from_pem(&pem("rsa-1024.pem")).unwrap());
     let digest = Hash::Sha256.digest(b"a message");

@@ -46,11 +46,7 @@ fn make(
     if e.is_some() {
         params.push(libcrypto::number(c"e", &mut e_native));
     }
-    params.push(libcrypto::END);
-    // SAFETY: a context, and parameters that outlive the call.
-    crate::host::check(unsafe {
-        libcrypto::EVP_PKEY_CTX_set_params(operation.0, params.as_ptr())
-    })?;
+    operation.set(&params)?;
     let listener = ptr::from_mut(listener).cast::<c_void>();
     // SAFETY: a context, and progress data that outlives the operation.
     unsafe { libcrypto::EVP_PKEY_CTX_set_app_data(operation.0, listener) };
@@ -77,11 +73,9 @@ fn generated_keys_pass_openssl_s_checks() {
         assert_eq!(parts.len(), 8);
         assert_eq!(parts[1], (c"e", e.unwrap_or(&[1, 0, 1]).to_vec()));
         let theirs = host.key_from_numbers(DEFAULT, KEYPAIR, &parts).unwrap();
-        // SAFETY: a key.
-        assert_eq!(u64::try_from(unsafe { libcrypto::EVP_PKEY_get_bits(theirs.0) }), Ok(bits));
-        let operation = host.operation(&theirs, DEFAULT);
-        // SAFETY: a context.
-        assert_eq!(unsafe { libcrypto::EVP_PKEY_check(operation.0) }, 1, "{bits} {e:?}");
+        assert_eq!(u64::try_from(theirs.sizes()[0]), Ok(bits));
+        let checked = host.operation(&theirs, DEFAULT).call(libcrypto::EVP_PKEY_check);
+        assert_eq!(checked, Ok(()), "{bits} {e:?}");
         let (ours, signature) = host
             .counted("signatures", || host.sign(&key, DEMAND, c"SHA256", &[], b"text").unwrap());
         assert_eq!(ours, 1);
@@ -135,8 +129,7 @@ fn defaults_equal_openssl_s() {
         let operation = host.key_operation(query).unwrap();
         operation.begin_key().unwrap();
         let key = operation.generate().unwrap();
-        // SAFETY: a key.
-        (unsafe { libcrypto::EVP_PKEY_get_bits(key.0) }, numbers(&key)[1].clone())
+        (key.sizes(), numbers(&key)[1].clone())
     };
     assert_eq!(describe(DEMAND), describe(DEFAULT));
 }

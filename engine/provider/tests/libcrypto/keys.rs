@@ -59,21 +59,15 @@ fn numbers_are_imported_and_exported() {
     assert_eq!(expected.len(), 8);
     let ours = host.key_from_numbers(DEMAND, KEYPAIR, &expected).unwrap();
     assert_eq!(numbers(&ours), expected);
-    // SAFETY: a key.
-    let copy = Key(unsafe { libcrypto::EVP_PKEY_dup(ours.0) });
+    let copy = ours.copied();
     assert_eq!(numbers(&copy), expected);
     let other = host.key(&pem("rsa-2048-e3.pem"));
     for (one, two, same) in [(&ours, &theirs, 1), (&ours, &copy, 1), (&ours, &other, 0)] {
-        // SAFETY: two keys.
-        assert_eq!(unsafe { libcrypto::EVP_PKEY_eq(one.0, two.0) }, same);
+        assert_eq!(one.compare(two), same);
     }
     let operation = host.operation(&ours, DEMAND);
-    // SAFETY: a context.
-    let done = unsafe { libcrypto::EVP_PKEY_pairwise_check(operation.0) };
-    assert_eq!(done, 1, "{}", errors());
-    // SAFETY: a context.
-    let done = unsafe { libcrypto::EVP_PKEY_private_check(operation.0) };
-    assert_eq!(done, 1, "{}", errors());
+    assert_eq!(operation.call(libcrypto::EVP_PKEY_pairwise_check), Ok(()));
+    assert_eq!(operation.call(libcrypto::EVP_PKEY_private_check), Ok(()));
     let signature = host.sign(&ours, DEMAND, c"SHA256", &[], b"a message").unwrap();
     drop(ours);
     assert_eq!(signature, host.sign(&copy, DEMAND, c"SHA256", &[], b"a message").unwrap());
@@ -140,17 +134,11 @@ fn public_keys_verify_and_describe_themselves_as_openssl_does() {
         let facts = |query| {
             let key = host.key_from_numbers(query, PUBLIC_KEY, &numbers).unwrap();
             let mut name = [0_u8; 32];
-            // SAFETY: a key.
-            let bits = unsafe { libcrypto::EVP_PKEY_get_bits(key.0) };
-            // SAFETY: a key.
-            let size = unsafe { libcrypto::EVP_PKEY_get_size(key.0) };
-            // SAFETY: a key.
-            let security = unsafe { libcrypto::EVP_PKEY_get_security_bits(key.0) };
             // SAFETY: a key and a buffer.
             let digest = unsafe {
                 libcrypto::EVP_PKEY_get_default_digest_name(key.0, name.as_mut_ptr().cast(), 32)
             };
-            (bits, size, security, digest, name)
+            (key.sizes(), digest, name)
         };
         assert_eq!(facts(DEMAND), facts(DEFAULT), "{bits} bits");
     }

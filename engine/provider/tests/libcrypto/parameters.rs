@@ -10,12 +10,11 @@ use crate::host::operation::Init;
 use crate::host::{DEFAULT, DEMAND, Host, Operation, pem};
 
 /// Returns the names and types of a parameter table. Signed and unsigned integers are converted.
-fn rows(table: *const OSSL_PARAM) -> BTreeSet<(String, c_uint)> {
-    assert!(!table.is_null());
+fn rows(table: Vec<(&CStr, OSSL_PARAM)>) -> BTreeSet<(String, c_uint)> {
     let row = |(name, param): (&CStr, OSSL_PARAM)| {
         (name.to_str().unwrap().to_owned(), if param.data_type == 2 { 1 } else { param.data_type })
     };
-    libcrypto::list(table).into_iter().map(row).collect()
+    table.into_iter().map(row).collect()
 }
 
 #[test]
@@ -32,11 +31,8 @@ fn operations_have_openssl_s_parameters() {
         let tables = |query| {
             let operation: Operation = host.operation(&key, query);
             operation.init(init, &[]).unwrap();
-            // SAFETY: a context.
-            let gettable = unsafe { libcrypto::EVP_PKEY_CTX_gettable_params(operation.0) };
-            // SAFETY: a context.
-            let settable = unsafe { libcrypto::EVP_PKEY_CTX_settable_params(operation.0) };
-            (rows(gettable), rows(settable))
+            let gettable = operation.table(libcrypto::EVP_PKEY_CTX_gettable_params);
+            (rows(gettable), rows(operation.table(libcrypto::EVP_PKEY_CTX_settable_params)))
         };
         let (ours, theirs) = (tables(DEMAND), tables(DEFAULT));
         // A padding can be given by name or number, regardless of the type in the table.
@@ -60,9 +56,7 @@ fn keys_describe_themselves_like_openssl_s() {
     let host = Host::module();
     let theirs = host.key(&pem("rsa-2048.pem"));
     let ours = host.key_from_numbers(DEMAND, KEYPAIR, &numbers(&theirs)).unwrap();
-    // SAFETY: a key.
-    let [ours, theirs] =
-        [&ours, &theirs].map(|key| rows(unsafe { libcrypto::EVP_PKEY_gettable_params(key.0) }));
+    let [ours, theirs] = [&ours, &theirs].map(|key| rows(key.table()));
     let further = |name: &str| {
         let number = name.trim_start_matches(|c: char| !c.is_ascii_digit());
         name.starts_with("rsa-") && number.parse::<c_int>().unwrap() > 2

@@ -3,7 +3,8 @@
 use core::ffi::CStr;
 use core::ptr;
 
-use crate::host::libcrypto::{self, END, OSSL_PARAM};
+use crate::host::libcrypto::{self, OSSL_PARAM};
+use crate::host::operation::{RECOVER, SIGN};
 use crate::host::{DEFAULT, DEMAND, Host, MdContext, PREFER, check, errors, pem};
 
 /// Two servers in one process, each with its own library context.
@@ -146,9 +147,7 @@ fn messages_are_signed_in_pieces_with_copied_contexts() {
     let init = libcrypto::EVP_DigestSignInit_ex;
     host.digest_init(init, &first, &key, DEMAND, c"SHA512", &[]).unwrap();
     first.update(b"a longer ").unwrap();
-    let second = MdContext::new();
-    // SAFETY: two contexts.
-    check(unsafe { libcrypto::EVP_MD_CTX_copy_ex(second.0, first.0) }).unwrap();
+    let second = first.copied();
     first.update(b"message").unwrap();
     second.update(b"story").unwrap();
     assert_eq!(first.finish().unwrap(), expected);
@@ -190,27 +189,17 @@ fn bytes_are_signed_verified_and_recovered_raw() {
         [(c"pkcs1", vec![5; 36]), (c"pkcs1", vec![5; 245]), (c"none", vec![5; 256])]
     {
         let params = [libcrypto::text(c"pad-mode", mode)];
-        let sign = |query| {
-            let operation = host.operation(&key, query);
-            operation.init(libcrypto::EVP_PKEY_sign_init_ex, &params).unwrap();
-            operation.run(libcrypto::EVP_PKEY_sign, &message).unwrap()
-        };
+        let sign = |query| host.run(&key, query, SIGN, &params, &message).unwrap();
         let signature = sign(DEMAND);
         assert_eq!(signature, sign(DEFAULT));
-
-        let operation = host.operation(&key, DEMAND);
-        operation.init(libcrypto::EVP_PKEY_verify_recover_init_ex, &params).unwrap();
-        let recovered = operation.run(libcrypto::EVP_PKEY_verify_recover, &signature).unwrap();
+        let recovered = host.run(&key, DEMAND, RECOVER, &params, &signature).unwrap();
         assert_eq!(recovered, message);
-
         let operation = host.operation(&key, DEMAND);
         operation.init(libcrypto::EVP_PKEY_verify_init_ex, &params).unwrap();
         assert_eq!(operation.verify(&signature, &message), 1);
         assert_eq!(operation.verify(&signature, &message[1..]), 0);
     }
-    let operation = host.operation(&key, DEMAND);
-    operation.init(libcrypto::EVP_PKEY_sign_init_ex, &[]).unwrap();
-    let error = operation.run(libcrypto::EVP_PKEY_sign, &[5; 246]).unwrap_err();
+    let error = host.run(&key, DEMAND, SIGN, &[], &[5; 246]).unwrap_err();
     assert!(error.contains("too long"), "{error}");
 }
 
@@ -218,10 +207,7 @@ fn bytes_are_signed_verified_and_recovered_raw() {
 fn digests_are_recovered_under_their_name_only() {
     let (host, key) = Host::module().with_key("rsa-2048.pem");
     let recover = |digest: &CStr, signature: &[u8]| {
-        let operation = host.operation(&key, DEMAND);
-        let params = [libcrypto::text(c"digest", digest)];
-        operation.init(libcrypto::EVP_PKEY_verify_recover_init_ex, &params).unwrap();
-        operation.run(libcrypto::EVP_PKEY_verify_recover, signature)
+        host.run(&key, DEMAND, RECOVER, &[libcrypto::text(c"digest", digest)], signature)
     };
     let signature = host.sign(&key, DEFAULT, c"SHA256", &[], b"abc").unwrap();
     let digest = recover(c"SHA256", &signature).unwrap();
@@ -240,28 +226,16 @@ fn parameters_are_read_as_number_or_name() {
     let params = [PSS, (c"saltlen", c"digest"), (c"mgf1-digest", c"SHA384")];
     let init = libcrypto::EVP_DigestSignInit_ex;
     host.digest_init(init, &context, &key, DEMAND, c"SHA256", &params).unwrap();
-    // SAFETY: a live context.
-    let operation = unsafe { libcrypto::EVP_MD_CTX_get_pkey_ctx(context.0) };
+    let operation = context.operation();
     let (mut mode, mut salt) = (0, 0);
-    let mut numbers =
-        [libcrypto::int(c"pad-mode", &mut mode), libcrypto::int(c"saltlen", &mut salt), END];
-    // SAFETY: a context, and parameters that outlive the call.
-    check(unsafe { libcrypto::EVP_PKEY_CTX_get_params(operation, numbers.as_mut_ptr()) }).unwrap();
+    let numbers = [libcrypto::int(c"pad-mode", &mut mode), libcrypto::int(c"saltlen", &mut salt)];
+    operation.get(&numbers).unwrap();
     assert_eq!((mode, salt), (6, -1));
     let mut buffers = [[0_u8; 32]; 4];
     let names = [c"pad-mode", c"saltlen", c"digest", c"mgf1-digest"];
-    let mut texts: Vec<_> = names
-        .iter()
-        .zip(&mut buffers)
-        .map(|(key, buffer)| {
-            let mut param = libcrypto::octets(key, buffer);
-            param.data_type = 4;
-            param
-        })
-        .chain([END])
-        .collect();
-    // SAFETY: a context, and parameters that outlive the call.
-    check(unsafe { libcrypto::EVP_PKEY_CTX_get_params(operation, texts.as_mut_ptr()) }).unwrap();
+    let texts = names.iter().zip(&mut buffers);
+    let texts: Vec<_> = texts.map(|(key, buffer)| libcrypto::text_buffer(key, buffer)).collect();
+    operation.get(&texts).unwrap();
     let texts = buffers.map(|b| CStr::from_bytes_until_nul(&b).unwrap().to_owned());
     assert_eq!(
         texts.each_ref().map(|t| t.as_c_str()),
@@ -323,13 +297,8 @@ fn the_length_of_a_salt_is_answered_as_text() {
                 [libcrypto::text(c"pad-mode", c"pss"), libcrypto::text(c"saltlen", length)];
             operation.init(libcrypto::EVP_PKEY_sign_init_ex, &params).unwrap();
             let mut buffer = [0_u8; 50];
-            let mut param = libcrypto::octets(c"saltlen", &mut buffer);
-            param.data_type = 4;
-            let mut wanted = [param, END];
-            // SAFETY: a context, and parameters that outlive the call.
-            check(unsafe { libcrypto::EVP_PKEY_CTX_get_params(operation.0, wanted.as_mut_ptr()) })
-                .unwrap();
-            (CStr::from_bytes_until_nul(&buffer).unwrap().to_owned(), wanted[0].return_size)
+            let got = operation.get(&[libcrypto::text_buffer(c"saltlen", &mut buffer)]).unwrap();
+            (CStr::from_bytes_until_nul(&buffer).unwrap().to_owned(), got[0].return_size)
         });
         assert_eq!(ours.0.as_c_str(), length);
         assert_eq!(ours.0, theirs.0);
@@ -347,9 +316,7 @@ fn nothing_is_signed_as_openssl_does() {
         [(&host, &key, [DEMAND, DEFAULT]), (&curve_host, &curve_key, [c"", DEFAULT])]
     {
         let [ours, theirs] = queries.map(|query| {
-            let operation = host.operation(key, query);
-            operation.init(libcrypto::EVP_PKEY_sign_init_ex, &[]).unwrap();
-            let signature = operation.run(libcrypto::EVP_PKEY_sign, b"").unwrap();
+            let signature = host.run(key, query, SIGN, &[], b"").unwrap();
             let operation = host.operation(key, query);
             operation.init(libcrypto::EVP_PKEY_verify_init_ex, &[]).unwrap();
             operation.verify(&signature, b"")

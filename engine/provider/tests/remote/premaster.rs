@@ -7,6 +7,7 @@ use openssl::rsa::Padding;
 use tollgate_keyless::{ErrorCode, REFUSAL, RESPONSE};
 
 use crate::host::libcrypto;
+use crate::host::operation::DECRYPT;
 use crate::host::{PREFER, errors};
 use crate::signer::{Signer, private_key};
 
@@ -22,9 +23,7 @@ fn decrypt(answer: (u8, Vec<u8>)) -> (Result<Vec<u8>, String>, [u64; 2]) {
         libcrypto::int(c"pad-mode", &mut mode),
         libcrypto::uint(c"tls-client-version", &mut version),
     ];
-    let operation = host.operation(&key, PREFER);
-    operation.init(libcrypto::EVP_PKEY_decrypt_init_ex, &params).unwrap();
-    let result = operation.run(libcrypto::EVP_PKEY_decrypt, &[1; 256]);
+    let result = host.run(&key, PREFER, DECRYPT, &params, &[1; 256]);
     assert_eq!(errors(), "");
     (result, ["remote-operations", "remote-failures"].map(|name| host.counter(name)))
 }

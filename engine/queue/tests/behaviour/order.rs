@@ -136,7 +136,6 @@ fn a_queue_needs_a_unit_and_valid_limits() {
         Config::with_capacity(usize::MAX),
         Config { linger_us_max: 1_000_000, ..Config::default() },
         Config { slots_per_caller_max: 0, ..Config::default() },
-        Config { workers: usize::MAX, ..Config::default() },
     ] {
         assert!(matches!(Toy::start(config, [Doubler::new(1).boxed()]), Err(Error::Config(_))));
     }

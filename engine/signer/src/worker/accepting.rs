@@ -7,9 +7,9 @@ use mio::Token;
 
 use super::Worker;
 use crate::connection::{Connection, State};
-use crate::identity::Identity;
 use crate::peer::Peer;
 use crate::stream::Stream;
+use crate::tls::Identity;
 
 /// The maximum number of connections accepted in a turn.
 const ACCEPTS_MAX: usize = 64;

@@ -3,12 +3,12 @@
 use core::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 
-use crate::certificate::{Leaf, PublicKey};
+use crate::certificate::Leaf;
 use crate::error::{Error, Misuse, Violation};
 use crate::exchange::KeyPair;
 use crate::registry::Group;
 use crate::schedule::Early;
-use crate::settings::{Freshness, Pin, Settings};
+use crate::settings::{Freshness, Settings};
 
 /// Maximum length of all application protocols, including their length bytes. The `ClientHello`
 /// must fit into one record.
@@ -64,14 +64,6 @@ impl Config {
             return Ok(Arc::clone(leaf));
         }
         let leaf = Arc::new(Leaf::read(certificate)?);
-        let expected = match &self.settings.pin {
-            None => true,
-            Some(Pin::Leaf(der)) => **der == *leaf.der,
-            Some(Pin::Spki(der)) => **der == *leaf.spki,
-        };
-        if !expected {
-            return Err(Violation::LeafMismatch);
-        }
         let _ = self.leaf.set(Arc::clone(&leaf)); // another connection may have set it
         Ok(leaf)
     }
@@ -99,12 +91,7 @@ fn check(settings: &Settings) -> Result<(), Misuse> {
     if settings.server_name.as_deref().is_some_and(|name| !is_dns_name(name)) {
         return Err(Misuse::ServerName);
     }
-    let pin = match &settings.pin {
-        None => true,
-        Some(Pin::Leaf(der)) => Leaf::read(der).is_ok(),
-        Some(Pin::Spki(der)) => PublicKey::read(der).is_ok(),
-    };
-    if pin { Ok(()) } else { Err(Misuse::Pin) }
+    Ok(())
 }
 
 /// Returns whether RFC 6066 §3 allows this name: labels without a trailing dot, and not an address.
@@ -140,8 +127,6 @@ mod tests {
         assert_eq!(misuse(|s| s.alpn = vec![vec![1; 255]; 255]), Misuse::Alpn.into());
         // the length bytes count, too; the ClientHello would not fit into a record
         assert_eq!(misuse(|s| s.alpn = vec![vec![1]; 8192]), Misuse::Alpn.into());
-        assert_eq!(misuse(|s| s.pin = Some(Pin::Leaf(vec![48, 0]))), Misuse::Pin.into());
-        assert_eq!(misuse(|s| s.pin = Some(Pin::Spki(vec![]))), Misuse::Pin.into());
         for name in ["", "127.0.0.1", "::1", "a..b", "host.", "ä.example", &"a.".repeat(127)] {
             assert_eq!(misuse(|s| s.server_name = Some(name.into())), Misuse::ServerName.into());
         }

@@ -88,8 +88,6 @@ errors! {
         NoGroup = "the suite needs a group; give at least one";
         NoScheme = "no signature scheme; give at least one";
         NotEstablished = "application data or a key update before the end of the handshake";
-        Pin = "the pin is not the DER of an X.509 certificate, or of a public key on RSA, P-256, \
-            P-384 or Ed25519";
         SendAfterClose = "application data or a key update after close";
         SentTooMuch = "more bytes announced as sent than were waiting";
         SessionUnfit = "the session to resume is empty, or of another suite";
@@ -134,7 +132,6 @@ errors! {
         KeySize { bits: usize } = "the RSA key of its certificate has {bits} bits; to verify or to \
             encrypt it must have 2048 to 8192";
         KeyShare = "its public key for the agreement is invalid";
-        LeafMismatch = "its certificate is not the expected one";
         MessageTooLong { found_bytes: usize, limit_bytes: usize } =
             "a handshake message or cookie of {found_bytes} bytes; at most {limit_bytes} are read";
         NoCertificate = "it sent no certificate";
@@ -179,7 +176,7 @@ impl Violation {
             | Self::SignatureScheme { .. } => AlertDescription::ILLEGAL_PARAMETER,
             Self::BadFinished | Self::BadSignature => AlertDescription::DECRYPT_ERROR,
             Self::BadRecordMac => AlertDescription::BAD_RECORD_MAC,
-            Self::Certificate | Self::LeafMismatch => AlertDescription::BAD_CERTIFICATE,
+            Self::Certificate => AlertDescription::BAD_CERTIFICATE,
             Self::CertificateKeyType | Self::KeySize { .. } => {
                 AlertDescription::UNSUPPORTED_CERTIFICATE
             }

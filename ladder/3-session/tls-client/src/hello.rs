@@ -111,8 +111,11 @@ impl Hello<'_> {
     }
 
     fn extensions_tls12(&self, out: &mut Vec<u8>, settings: &Settings) {
-        if settings.suite.has_curve() {
+        if settings.suite.has_group() {
             extension(out, Extension::EC_POINT_FORMATS, |out| out.extend([1, 0])); // uncompressed
+        }
+        if settings.offers_encrypt_then_mac() {
+            extension(out, Extension::ENCRYPT_THEN_MAC, |_| ());
         }
         extension(out, Extension::EXTENDED_MASTER_SECRET, |_| ());
         match self.offered {

@@ -16,9 +16,8 @@
 //! # What is checked, and what is not
 //! Always checked: the server's Finished, every record's tag, and the order of messages.
 //! [`VerifySignature`] selects the check of the signature that binds the key exchange to the
-//! certificate's key. [`Pin`] selects the check of the certificate or its key. **Never checked:
-//! chains, names, dates and revocation.** So this client authenticates the server only with a pin
-//! and `VerifySignature::Always`; do not use it for sensitive data.
+//! certificate's key. **Never checked: whose certificate it is, chains, names, dates and
+//! revocation.** So this client does not authenticate the server; do not use it for sensitive data.
 //!
 //! Not offered: compression, renegotiation, external pre-shared keys.
 //!
@@ -85,6 +84,6 @@ pub use registry::{Group, GroupNumber, SignatureScheme};
 pub use resume::Resume;
 pub use saved::{SavedSession, SessionKind};
 pub use session::{EarlyData, Facts};
-pub use settings::{Freshness, Pin, Settings, VerifySignature};
+pub use settings::{Freshness, Settings, VerifySignature};
 pub use suite::{Cipher, KeyExchange, MacHash, Suite};
 pub use wire::{AlertDescription, AlertLevel, Content, Extension, Message};

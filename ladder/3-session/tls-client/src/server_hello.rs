@@ -87,6 +87,7 @@ pub(crate) struct Hello12<'a> {
     pub(crate) random: [u8; 32],
     pub(crate) session_id: &'a [u8],
     pub(crate) extended_master_secret: bool,
+    pub(crate) encrypt_then_mac: bool,
     /// True if the server will send a ticket (RFC 5077 §3.2).
     pub(crate) ticket: bool,
     /// The chosen application protocol, as an index into the list in the settings.
@@ -105,12 +106,16 @@ impl<'a> Hello12<'a> {
             random: head.random,
             session_id: head.session_id,
             extended_master_secret: false,
+            encrypt_then_mac: false,
             ticket: false,
             alpn: None,
         };
         each(head.extensions, |extension, mut content| {
             match extension {
                 Extension::EXTENDED_MASTER_SECRET => hello.extended_master_secret = true,
+                Extension::ENCRYPT_THEN_MAC if settings.offers_encrypt_then_mac() => {
+                    hello.encrypt_then_mac = true;
+                }
                 Extension::ALPN => {
                     hello.alpn = Some(alpn(content, settings)?);
                     return Ok(());
@@ -121,7 +126,7 @@ impl<'a> Hello12<'a> {
                         return Err(illegal("renegotiation_info"));
                     }
                 }
-                Extension::EC_POINT_FORMATS if settings.suite.has_curve() => {
+                Extension::EC_POINT_FORMATS if settings.suite.has_group() => {
                     let formats = content.vector(1, "ec_point_formats")?;
                     if !formats.rest().contains(&0) {
                         return Err(illegal("ec_point_formats"));

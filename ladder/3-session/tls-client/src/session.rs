@@ -25,6 +25,8 @@ pub struct Facts {
     pub signature_verified: bool,
     /// True if the extended master secret was negotiated; always false in TLS 1.3.
     pub extended_master_secret: bool,
+    /// TLS 1.2: true if encrypt-then-MAC was negotiated (RFC 7366).
+    pub encrypt_then_mac: bool,
     /// True if the server requested a second `ClientHello`, which costs a round trip.
     pub hello_retry: bool,
     /// True if the server requested a client certificate.

@@ -46,15 +46,6 @@ impl Freshness {
     }
 }
 
-/// The expected certificate.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Pin {
-    /// This leaf certificate, in DER.
-    Leaf(Vec<u8>),
-    /// Any leaf with this `SubjectPublicKeyInfo`, in DER.
-    Spki(Vec<u8>),
-}
-
 /// The offers and checks of a client.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -77,6 +68,8 @@ pub struct Settings {
     /// Keeps sessions for [`Connection::save`](crate::Connection::save); otherwise tickets are
     /// counted and dropped.
     pub save_sessions: bool,
+    /// Offers encrypt-then-MAC in TLS 1.2 with a block cipher (RFC 7366).
+    pub encrypt_then_mac: bool,
     /// The handshakes that verify the signature.
     pub verify_signature: VerifySignature,
     /// Key pairs of the key agreement.
@@ -87,9 +80,6 @@ pub struct Settings {
     /// The client certificate. If it is `None`, or if none of its signature schemes fits, the
     /// client answers a request with an empty certificate.
     pub identity: Option<Arc<Identity>>,
-    /// The expected certificate. If it is `None`, any certificate whose key fits the suite is
-    /// accepted.
-    pub pin: Option<Pin>,
 }
 
 impl Settings {
@@ -100,6 +90,7 @@ impl Settings {
     ///   the schemes of RSA.
     /// * Application protocol: `http/1.1`.
     /// * Tickets are requested and not kept. A resumption makes a new key agreement.
+    /// * Encrypt-then-MAC is offered.
     /// * Signatures are verified, secrets are fresh, and any certificate is accepted.
     pub fn new(suite: Suite) -> Self {
         Self {
@@ -116,11 +107,15 @@ impl Settings {
             alpn: vec![b"http/1.1".to_vec()],
             tickets: true,
             save_sessions: false,
+            encrypt_then_mac: true,
             verify_signature: VerifySignature::Always,
             key_share: Freshness::Fresh,
             premaster: Freshness::Fresh,
             identity: None,
-            pin: None,
         }
+    }
+
+    pub(crate) const fn offers_encrypt_then_mac(&self) -> bool {
+        self.encrypt_then_mac && self.suite.cipher().is_cbc()
     }
 }

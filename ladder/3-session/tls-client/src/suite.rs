@@ -112,7 +112,7 @@ impl Cipher {
         }
     }
 
-    /// Returns whether the cipher is a block cipher in CBC mode, whose records have a MAC of their own.
+    /// Returns whether the cipher is a block cipher in CBC mode, for encrypt-then-MAC (RFC 7366).
     pub const fn is_cbc(self) -> bool {
         self.block_bytes().is_some()
     }
@@ -218,11 +218,6 @@ impl Suite {
     /// Returns whether the suite belongs to TLS 1.3.
     pub const fn is_tls13(self) -> bool {
         matches!(self.exchange, KeyExchange::Tls13)
-    }
-
-    /// Returns whether the suite is a TLS 1.2 suite with ECDHE.
-    pub(crate) const fn has_curve(self) -> bool {
-        matches!(self.exchange, KeyExchange::EcdheRsa | KeyExchange::EcdheEcdsa)
     }
 
     /// Returns whether the suite has a key agreement in a group.

@@ -95,6 +95,7 @@ impl Connection {
         let hello = Hello12::read(body, &self.config.settings, offers_ticket)?;
         self.session.server_random = hello.random;
         self.session.ticket_announced = hello.ticket;
+        self.facts.encrypt_then_mac = hello.encrypt_then_mac;
         self.facts.extended_master_secret = hello.extended_master_secret;
         self.alpn = hello.alpn;
         if self.is_repeated(hello.session_id) {
@@ -114,7 +115,8 @@ impl Connection {
         }
         let suite = self.config.settings.suite;
         let master = Master::saved(suite.hash(), &self.offered.secret);
-        let (client, server) = master.record_keys(suite, self.session.randoms());
+        let encrypt_then_mac = self.facts.encrypt_then_mac;
+        let (client, server) = master.record_keys(suite, self.session.randoms(), encrypt_then_mac);
         self.facts.resumed = true;
         self.session.master = Some(master);
         self.session.client_key = Some(client);
@@ -175,7 +177,8 @@ impl Connection {
             let messages = messages.to_vec();
             self.say_certificate_verify(&messages)?;
         }
-        let (client, server) = master.record_keys(suite, self.session.randoms());
+        let encrypt_then_mac = self.facts.encrypt_then_mac;
+        let (client, server) = master.record_keys(suite, self.session.randoms(), encrypt_then_mac);
         self.say_finished_tls12(&master, client);
         self.session.master = Some(master);
         self.session.server_key = Some(server);

@@ -14,7 +14,7 @@ use tollgate_record::Machine;
 
 use crate::message::{Answer, Enrolled, Request, TEXT_BYTES_MAX, chunk, parse};
 use crate::nats::{ALL, Connection, FleetName, Nats, Role};
-use crate::{LOST_AFTER, place};
+use crate::{LOST_AFTER, network_place};
 
 /// A controller that is silent for this time without load is forgotten.
 const FORGOTTEN_AFTER: Duration = Duration::from_secs(10);
@@ -44,7 +44,7 @@ pub fn serve_fleet(
         agent: connection.name.clone(),
         version: version.to_owned(),
         machine: machine.clone(),
-        place: place(),
+        place: network_place(),
     }));
     let Connection { runtime, client, failure, .. } = &mut connection;
     runtime.block_on(async {

@@ -23,7 +23,7 @@ use tollgate_load::{AgentPart, Agents, Error, LiveCounts, Part, Plan, Segment};
 use self::remote::{Control, Order, Remote, State};
 use crate::message::{Answer, Enrolled, Request, parse};
 use crate::nats::{ALL, Connection, FleetName, Nats, Role};
-use crate::{AGENTS_MAX, HEARTBEAT, LOST_AFTER, place};
+use crate::{AGENTS_MAX, HEARTBEAT, LOST_AFTER, network_place};
 
 /// Longest wait for agents.
 const ENROL_MAX: Duration = Duration::from_secs(30);
@@ -120,8 +120,8 @@ impl Controller {
         let agents = agents.collect();
         let (control, runs) = (watch::Sender::default(), Vec::new());
         connection.runtime.spawn(live(connection.client.clone(), all.clone()));
-        let mut fleet = Fleet { agents, connection, all, run: 0, runs, control };
-        let here = site.address.ip().is_loopback().then(place);
+        let fleet = Fleet { agents, connection, all, run: 0, runs, control };
+        let here = site.address.ip().is_loopback().then(network_place);
         for agent in &fleet.agents {
             let checked = check(&agent.enrolled, version, here.as_deref());
             checked.map_err(|why| Error::Agent { agent: agent.name.clone(), why })?;
@@ -231,7 +231,7 @@ fn check(enrolled: &Enrolled, version: &str, here: Option<&str>) -> Result<(), S
 
 impl Fleet {
     /// Claims the agents, and waits until each may load the target.
-    fn name_target(&mut self, target: &Request, stop: &dyn Fn() -> bool) -> Result<(), Error> {
+    fn name_target(&self, target: &Request, stop: &dyn Fn() -> bool) -> Result<(), Error> {
         let agents = self.agents.clone();
         let target = target.clone();
         let all = self.connection.runtime.spawn(async move {

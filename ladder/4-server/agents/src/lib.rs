@@ -80,7 +80,7 @@ pub const HEARTBEAT: Duration = Duration::from_millis(200);
 pub const LOST_AFTER: Duration = Duration::from_secs(3);
 
 /// Returns a text that is equal for processes with the same system and network.
-fn place() -> String {
+fn network_place() -> String {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let network = fs::read_link("/proc/self/ns/net").unwrap_or_default();
     format!("{} {}", boot.trim(), network.display())

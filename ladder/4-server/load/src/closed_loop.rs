@@ -19,6 +19,8 @@ pub(crate) struct ClosedLoop {
     random: Seeded,
     /// Slots that may begin now.
     ready: VecDeque<usize>,
+    /// A time before all transactions.
+    created_at: Instant,
     /// Slots that begin later.
     due: Dues,
     /// The pause of each slot after its next failure.
@@ -34,6 +36,7 @@ impl ClosedLoop {
             think,
             random: Seeded::new(plan.seed, THINK + u64::from(thread)),
             ready: VecDeque::with_capacity(places),
+            created_at: Instant::now(),
             due: BinaryHeap::with_capacity(places),
             backoff: vec![BACKOFF.0; places],
         }
@@ -56,7 +59,8 @@ impl ClosedLoop {
     }
 
     pub(crate) fn next_at(&self) -> Option<Instant> {
-        self.due.peek().map(|Reverse((at, _))| *at)
+        let ready = (!self.ready.is_empty()).then_some(self.created_at); // at once
+        self.due.peek().map(|Reverse((at, _))| *at).into_iter().chain(ready).min()
     }
 
     /// Handles the end of a transaction. The slot's next transaction follows after the think time.

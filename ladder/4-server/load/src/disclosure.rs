@@ -115,7 +115,7 @@ impl ServedBodies {
 }
 
 fn sum_pairs(all: impl IntoIterator<Item = (u64, u64)>) -> (u64, u64) {
-    all.into_iter().fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
+    all.into_iter().fold((0, 0), |sum, more| (sum.0 + more.0, sum.1 + more.1))
 }
 
 impl fmt::Display for ServedBodies {

@@ -54,8 +54,9 @@ impl<'a> Head<'a> {
     fn read_behind(bytes: &'a [u8], before: usize) -> Result<Option<Self>, &'static str> {
         let mut fields = [httparse::EMPTY_HEADER; 64];
         let mut response = httparse::Response::new(&mut fields);
-        let own = match response.parse(&bytes[before..bytes.len().min(Self::BYTES_MAX)]) {
-            Ok(httparse::Status::Complete(own)) => own,
+        let length_of_head = match response.parse(&bytes[before..bytes.len().min(Self::BYTES_MAX)])
+        {
+            Ok(httparse::Status::Complete(bytes)) => bytes,
             Ok(httparse::Status::Partial) if bytes.len() < Self::BYTES_MAX => return Ok(None),
             Ok(httparse::Status::Partial) => return Err("a head of more than 16 KiB"),
             Err(_) => return Err("its head is malformed"),
@@ -66,7 +67,7 @@ impl<'a> Head<'a> {
             is_chunked: false,
             closes: response.version == Some(0),
             location: None,
-            bytes: before + own,
+            bytes: before + length_of_head,
         };
         for field in response.headers.iter() {
             if field.name.eq_ignore_ascii_case("transfer-encoding") {

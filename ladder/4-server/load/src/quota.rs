@@ -16,7 +16,7 @@ impl Quota {
     }
 
     /// Takes one transaction; `false` if none is left.
-    pub(crate) fn take(&self) -> bool {
+    pub(crate) fn try_take(&self) -> bool {
         let Some(left) = &self.left else { return true };
         let less = |left: u64| left.checked_sub(1);
         left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok()
@@ -42,13 +42,13 @@ mod tests {
     #[test]
     fn threads_take_each_transaction_once() {
         let quota = Quota::new(Some(1000));
-        let taken = || (0..1000).filter(|_| quota.take()).count();
+        let taken = || (0..1000).filter(|_| quota.try_take()).count();
         let [one, other] = std::thread::scope(|scope| {
             [scope.spawn(taken), scope.spawn(taken)].map(|thread| thread.join().unwrap_or(0))
         });
         assert_eq!(one + other, 1000);
         assert!(quota.is_spent() && quota.begun() >= 1.0);
         let endless = Quota::new(None);
-        assert!(endless.take() && !endless.is_spent() && endless.begun() <= 0.0);
+        assert!(endless.try_take() && !endless.is_spent() && endless.begun() <= 0.0);
     }
 }

@@ -62,7 +62,7 @@ impl RequestForm {
         if !is_token(name) {
             return Err("a name has letters, digits and !#$%&'*+-.^_`|~, and no space");
         }
-        if OWN_FIELDS.iter().any(|own| name.eq_ignore_ascii_case(own)) {
+        if OWN_FIELDS.iter().any(|field| name.eq_ignore_ascii_case(field)) {
             return Err(
                 "the client sets Host, Connection, Content-Length, Transfer-Encoding, TE, \
                         Expect and Upgrade itself: leave it out",

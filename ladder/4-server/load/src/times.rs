@@ -126,7 +126,7 @@ impl ByResumption {
     pub(crate) fn record(&mut self, event: TransactionEvent) {
         match event {
             TransactionEvent::Confirmed { handshake, resumed, .. } => {
-                self.of(resumed).handshake.record(handshake);
+                self.kind(resumed).handshake.record(handshake);
             }
             TransactionEvent::Complete { service, resumed, .. } => self.complete(service, resumed),
             TransactionEvent::ClientDone { .. }
@@ -136,12 +136,12 @@ impl ByResumption {
     }
 
     fn complete(&mut self, service: Duration, resumed: bool) {
-        let kind = self.of(resumed);
+        let kind = self.kind(resumed);
         kind.transactions += 1;
         kind.service.record(service);
     }
 
-    const fn of(&mut self, resumed: bool) -> &mut SessionTimes {
+    const fn kind(&mut self, resumed: bool) -> &mut SessionTimes {
         if resumed { &mut self.resumed } else { &mut self.full }
     }
 

@@ -234,7 +234,7 @@ impl Worker {
             match next {
                 Next::Begins { place, task, queued } => {
                     let now = Instant::now(); // starting the earlier transactions took time
-                    if !self.quota.take() {
+                    if !self.quota.try_take() {
                         self.generator.ended(place, now);
                         break;
                     }
@@ -437,8 +437,8 @@ mod tests {
         let now = worker.recorder.schedule.sustain_end;
         worker.generator.ended(0, now); // succeeded, and could start again
         worker.generator.failed(1, now - SWEEP); // failed, and could start again
-        assert_eq!(worker.timeout(now, now + SWEEP).unwrap(), None);
         let (begun, mut events) = (Instant::now(), Events::with_capacity(1));
+        assert_eq!(worker.timeout(now, now + SWEEP).unwrap(), None);
         worker.poll.poll(&mut events, Some(100 * SWEEP)).unwrap();
         assert!(!events.is_empty() && begun.elapsed() >= SWEEP, "{:?}", begun.elapsed());
     }

@@ -105,7 +105,7 @@ impl BlockingClient {
         let socket = Wire::connect(&site.target().address())?;
         let mut client = Self { connection, socket, data: Vec::new(), is_closed: false };
         while !client.connection.is_established() {
-            if let Err(failed) = client.turn() {
+            if let Err(failed) = client.exchange() {
                 // Send the alert to the server.
                 let _ = client.socket.write_all(client.connection.outgoing());
                 return Err(failed);
@@ -120,7 +120,7 @@ impl BlockingClient {
     }
 
     /// Sends the queued bytes, and reads once.
-    fn turn(&mut self) -> Result<(), Failed> {
+    fn exchange(&mut self) -> Result<(), Failed> {
         self.flush()?;
         match self.socket.read(self.connection.space()) {
             Ok(0) => self.connection.end_of_stream()?,
@@ -150,7 +150,7 @@ impl Drop for BlockingClient {
 impl Read for BlockingClient {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         while self.data.is_empty() && !self.is_closed {
-            self.turn().map_err(|failed| match failed {
+            self.exchange().map_err(|failed| match failed {
                 Failed::Io(error) => error,
                 Failed::Tls(TlsError::EndOfStream { .. }) => ErrorKind::UnexpectedEof.into(),
                 failed @ Failed::Tls(_) => io::Error::other(failed.why()),

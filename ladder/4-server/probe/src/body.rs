@@ -120,7 +120,7 @@ fn ask(
     stream.write_all(&request)?;
     stream.flush()?;
     let mut chunk = vec![0; 16 * 1024];
-    let (mut answer, length, is_chunked, own) = loop {
+    let (mut answer, length, is_chunked, head_bytes) = loop {
         let no_response = |why| invalid(&format!("its answer is not an HTTP/1 response: {why}"));
         if let Some(head) = Head::read(received).map_err(no_response)? {
             break (Answer::new(&head), head.length, head.is_chunked, head.bytes);
@@ -136,7 +136,7 @@ fn ask(
     if is_chunked {
         return Ok(answer);
     }
-    received.drain(..own);
+    received.drain(..head_bytes);
     let bytes_max = keep.map_or(BODY_BYTES_MAX, |keep| keep as u64);
     let mut bytes = 0;
     loop {
@@ -293,7 +293,7 @@ mod tests {
     }
 
     /// Returns the result for these bytes, read in pieces of this length.
-    fn said(text: &str, length: usize) -> Result<Body, String> {
+    fn looked(text: &str, length: usize) -> Result<Body, String> {
         let pieces = text.as_bytes().chunks(length).map(<[u8]>::to_vec).collect();
         let mut wire = Wire { pieces, ..Wire::default() };
         look(&mut wire, "h", "/", &usual()).map_err(|error| error.to_string())
@@ -306,12 +306,12 @@ mod tests {
         let garbage = OK.to_owned() + "defg";
         for text in [OK, &long, &two, &late, &garbage, "HTTP/1.0 200 OK\r\n\r\nabc", "SSH-2.0\r\n"]
         {
-            let whole = said(text, text.len());
+            let whole = looked(text, text.len());
             for length in [1, 2, 7, 100, 16_000] {
-                assert_eq!(said(text, length), whole, "in pieces of {length}");
+                assert_eq!(looked(text, length), whole, "in pieces of {length}");
             }
         }
-        assert_eq!(said(&two, 1).unwrap().again, Some(3), "bytes that arrive early are kept");
+        assert_eq!(looked(&two, 1).unwrap().again, Some(3), "bytes that arrive early are kept");
     }
 
     #[test]

@@ -120,11 +120,11 @@ fn config(
         .map_err(io::Error::other)?
         .dangerous()
         .with_custom_certificate_verifier(Arc::new(AcceptAny { ocsp_bytes, schemes }));
-    let one = |certificate: &ClientCertificate| {
+    let resolver = |certificate: &ClientCertificate| {
         Arc::new(SingleCertAndKey::from(Arc::clone(&certificate.complete)))
     };
     Ok(Arc::new(match certificate {
-        Some(certificate) => config.with_client_cert_resolver(one(certificate)),
+        Some(certificate) => config.with_client_cert_resolver(resolver(certificate)),
         None => config.with_no_client_auth(),
     }))
 }

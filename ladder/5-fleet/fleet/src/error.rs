@@ -36,18 +36,6 @@ pub enum Error {
         /// Utilisation at that end, at least 1.
         utilisation: f64,
     },
-    /// One machine does not reach the demand with any number of cores: the scaling law falls beyond
-    /// its peak. Use more machines.
-    #[error(
-        "one machine reaches at most {peak_per_s:.0} per second, with {peak_cores} cores; take \
-         more machines"
-    )]
-    BeyondPeak {
-        /// The highest rate per second that the law reaches.
-        peak_per_s: f64,
-        /// The number of cores at this peak.
-        peak_cores: u32,
-    },
     /// Too few different numbers of cores for a law with three parameters. Measure at three or
     /// more.
     #[error(
@@ -58,24 +46,13 @@ pub enum Error {
         /// The different numbers of cores given.
         distinct: usize,
     },
-    /// No formula gives quantiles for this queue discipline.
-    #[error(
-        "there is no quantile of the response time under processor sharing; use the mean, or \
-         another queue discipline"
-    )]
-    NoQuantile,
-    /// Clients that give up are simulated for one queue only.
-    #[error("clients that give up are simulated for one queue of all cores; use that discipline")]
-    OneQueueOnly,
-    /// The unit of a record is not a unit of CPU time. Give another record.
-    #[error("{subject} is in {unit}; give a record in {wanted}")]
+    /// The unit of a record is not nanoseconds. Give another record.
+    #[error("{subject} is in {unit}; give a record in ns")]
     WrongUnit {
         /// The record's subject.
         subject: Box<Subject>,
         /// Its unit.
         unit: Unit,
-        /// The expected unit.
-        wanted: &'static str,
     },
     /// A record is in cycles, but its machine has no core clock. Give a record in nanoseconds.
     #[error(

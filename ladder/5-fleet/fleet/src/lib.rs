@@ -1,18 +1,16 @@
 //! Sizing, queueing and cost of a fleet: arithmetic on records.
 //!
 //! This crate is rung 5. From a server's CPU time of one session it computes cores for a link or a
-//! rate ([`size()`]), costs ([`cost_of_million`], [`saving`]), response time against load
-//! ([`queue`]; by [`simulation`] where no formula applies), the backlog of a burst ([`Burst`]) and
-//! the growth of rates with cores ([`scaling`]). The crate runs and measures nothing. [`mod@forecast`] computes predicted records
-//! from a measured one.
+//! rate ([`size()`]), costs ([`PricedMachine`]), response time against load ([`queue`]; by
+//! [`simulation`] where no formula applies), the backlog of a burst ([`backlog`]) and the growth of
+//! rates with cores ([`scaling`]). The crate runs and measures nothing. [`mod@forecast`] computes
+//! predicted records from a measured one.
 //!
 //! Every figure has an interval if its inputs have one; see [`interval`] for its meaning. "Unknown"
 //! is a value: the energy of a session is unknown until power is measured.
 //!
 //! # Sources
 //!
-//! * \[Bailey54\] N. T. J. Bailey. *On queueing processes with bulk service*. Journal of the Royal
-//!   Statistical Society B 16, 1954.
 //! * \[Cooper81\] R. B. Cooper. *Introduction to Queueing Theory*, 2nd edition. North Holland,
 //!   1981.
 //! * \[Cosmetatos75\] G. P. Cosmetatos. *Approximate explicit formulae for the average queueing
@@ -34,26 +32,21 @@
 //! * \[ETI10\], \[ITA00\]: see the project's glossary.
 #![forbid(unsafe_code)]
 
-pub mod burst;
-pub mod cost;
+mod burst;
 pub mod demand;
-pub mod error;
+mod error;
 pub mod forecast;
 pub mod interval;
 pub mod prices;
 pub mod queue;
 pub mod scaling;
-pub mod session;
+mod session;
 pub mod simulation;
-pub mod sizing;
+mod sizing;
 mod terms;
 pub mod what_if;
 
-pub use burst::{Backlog, Burst};
-pub use cost::{
-    Compared, Cost, Currency, Energy, Power, Price, Saving, cost_of_million, energy_of_million,
-    saving,
-};
+pub use burst::{Backlog, backlog};
 pub use demand::{Demand, Utilisation};
 pub use error::Error;
 pub use prices::{Paid, PricedMachine, Prices};

@@ -8,9 +8,13 @@ use tollgate_record::{BadFile, Estimate, Subject, vocabulary as word};
 use toml::Spanned;
 use toml::value::Datetime;
 
-use crate::cost::{SECONDS_PER_HOUR, SECONDS_PER_YEAR};
-use crate::interval::{Slope, propagate};
-use crate::{Currency, Error, Power, Price, SessionCost, Utilisation};
+use crate::session::NS_PER_S;
+use crate::{Error, SessionCost, Utilisation};
+
+/// The mean year of the Gregorian calendar.
+const HOURS_PER_YEAR: f64 = 365.2425 * 24.0;
+const SECONDS_PER_HOUR: f64 = 3600.0;
+const MILLION: f64 = 1e6;
 
 /// The machines of a price file.
 ///
@@ -28,14 +32,15 @@ use crate::{Currency, Error, Power, Price, SessionCost, Utilisation};
 ///     source = "made up"
 ///     "#,
 /// )?;
-/// assert_eq!(prices.machines()[0].paid, Paid::PerHour(0.64));
+/// assert_eq!(prices.machines[0].paid, Paid::PerHour(0.64));
 /// let error = Prices::from_toml("[[machine]]\nname = \"x\"\ncores = 0\n").unwrap_err();
 /// assert!(error.to_string().starts_with("price file: line 3: machine.cores: "));
 /// # Ok::<(), tollgate_record::BadFile>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Prices {
-    machines: Vec<PricedMachine>,
+    /// In the order of the file.
+    pub machines: Vec<PricedMachine>,
 }
 
 /// A machine and its price. Its cores are assumed to be as fast as the measured ones.
@@ -47,14 +52,12 @@ pub struct PricedMachine {
     pub cores: u32,
     /// The amount and the way to pay.
     pub paid: Paid,
-    /// The currency of the amount.
-    pub currency: Currency,
+    /// The currency of the amount: the three letters of its code in ISO 4217.
+    pub currency: String,
     /// The day on which the price was valid, such as `2026-11-27`.
     pub date: String,
     /// The origin of the price: an address, an offer, an invoice.
     pub source: String,
-    /// The power of the whole busy machine in watts, if known.
-    pub watts: Option<f64>,
 }
 
 /// The amount for a machine, and the way to pay.
@@ -97,46 +100,35 @@ impl Prices {
         }
         Ok(Self { machines })
     }
-
-    /// Returns the machines, in the order of the file.
-    #[must_use]
-    pub fn machines(&self) -> &[PricedMachine] {
-        &self.machines
-    }
 }
 
 impl PricedMachine {
-    /// Returns the price of one core for an hour; `None` for a bought machine without years of use.
+    /// Returns the cost of a million sessions if each core is busy for the share `utilisation` of the
+    /// time; `None` for a bought machine without years of use.
     ///
     /// # Errors
     ///
-    /// The quotient is not above 0.
-    pub fn per_core_hour(&self) -> Result<Option<Price>, Error> {
+    /// The cost is not finite.
+    pub fn cost_of_million(
+        &self,
+        session: &SessionCost,
+        utilisation: Utilisation,
+    ) -> Result<Option<Estimate>, Error> {
         let per_hour = match self.paid {
             Paid::PerHour(amount) => amount,
             Paid::Once { years: None, .. } => return Ok(None),
-            Paid::Once { amount, years: Some(years) } => {
-                amount / (years * SECONDS_PER_YEAR / SECONDS_PER_HOUR)
-            }
+            Paid::Once { amount, years: Some(years) } => amount / (years * HOURS_PER_YEAR),
         };
-        Price::per_core_hour(per_hour / f64::from(self.cores), self.currency).map(Some)
-    }
-
-    /// Returns the power of one core: its share of the machine.
-    ///
-    /// # Errors
-    ///
-    /// The share is not finite.
-    pub fn power(&self) -> Result<Power, Error> {
-        let share = |watts: f64| Estimate::exact(watts / f64::from(self.cores));
-        Ok(self.watts.map(share).transpose()?.map_or(Power::Unknown, Power::WattsPerCore))
+        let per_core_s = per_hour / SECONDS_PER_HOUR / f64::from(self.cores);
+        let seconds = session.cpu_ns().scaled(MILLION / NS_PER_S / utilisation.get())?;
+        Ok(Some(seconds.scaled(per_core_s)?))
     }
 
     /// Returns the price of the machine, divided by its sessions per second. If the machine is paid
     /// by the hour, the price is that of a mean year.
     ///
     /// ```
-    /// use tollgate_fleet::{Currency, Paid, PricedMachine, SessionCost, Utilisation};
+    /// use tollgate_fleet::{Paid, PricedMachine, SessionCost, Utilisation};
     /// use tollgate_record::Estimate;
     ///
     /// // [ETI10]: a blade of 3,999 USD with 12 cores, each with 1,200 sessions per second.
@@ -144,10 +136,9 @@ impl PricedMachine {
     ///     name: "eti10-blade".to_owned(),
     ///     cores: 12,
     ///     paid: Paid::Once { amount: 3999.0, years: None },
-    ///     currency: Currency::USD,
+    ///     currency: "USD".to_owned(),
     ///     date: "2010-08-30".to_owned(),
     ///     source: "SIGCOMM 2010".to_owned(),
-    ///     watts: None,
     /// };
     /// let session = SessionCost::new(Estimate::exact(1e9 / 1200.0)?, 140_000)?;
     /// let price = blade.per_session_per_s(&session, Utilisation::FULL)?;
@@ -165,17 +156,16 @@ impl PricedMachine {
     ) -> Result<Estimate, Error> {
         let amount = match self.paid {
             Paid::Once { amount, .. } => amount,
-            Paid::PerHour(amount) => amount * SECONDS_PER_YEAR / SECONDS_PER_HOUR,
+            Paid::PerHour(amount) => amount * HOURS_PER_YEAR,
         };
         let busy_cores = f64::from(self.cores) * utilisation.get();
-        let rate = session.sessions_per_s()?;
-        propagate([(rate, Slope::Falling)], |[rate]| Ok(amount / (rate * busy_cores)))
+        Ok(session.cpu_ns().scaled(amount / busy_cores / NS_PER_S)?)
     }
 
     /// Returns the price as the file states it: `0.64 EUR an hour`, `3999 USD once`.
     #[must_use]
     pub fn stated(&self) -> String {
-        let currency = self.currency;
+        let currency = &self.currency;
         match self.paid {
             Paid::PerHour(amount) => format!("{amount} {currency} an hour"),
             Paid::Once { amount, years: None } => format!("{amount} {currency} once"),
@@ -207,13 +197,11 @@ struct Entry {
     #[serde(default, deserialize_with = "positive")]
     years: Option<f64>,
     #[serde(deserialize_with = "currency")]
-    currency: Currency,
+    currency: String,
     #[serde(deserialize_with = "date")]
     date: String,
     #[serde(deserialize_with = "source")]
     source: String,
-    #[serde(default, deserialize_with = "positive")]
-    watts: Option<f64>,
 }
 
 impl Entry {
@@ -226,8 +214,8 @@ impl Entry {
             }
             _ => return Err("give one of price (paid once) and price_per_hour"),
         };
-        let Self { name, cores, currency, date, source, watts, .. } = self;
-        Ok(PricedMachine { name, cores, paid, currency, date, source, watts })
+        let Self { name, cores, currency, date, source, .. } = self;
+        Ok(PricedMachine { name, cores, paid, currency, date, source })
     }
 }
 
@@ -252,9 +240,11 @@ fn positive<'de, D: Deserializer<'de>>(from: D) -> Result<Option<f64>, D::Error>
     if is_fit { Ok(Some(number)) } else { Err(D::Error::custom(why)) }
 }
 
-fn currency<'de, D: Deserializer<'de>>(from: D) -> Result<Currency, D::Error> {
+fn currency<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    let code = String::deserialize(from)?;
+    let is_code = code.len() == 3 && code.bytes().all(|letter| letter.is_ascii_uppercase());
     let why = "give three capital letters, such as EUR";
-    Currency::new(&String::deserialize(from)?).ok_or_else(|| D::Error::custom(why))
+    if is_code { Ok(code) } else { Err(D::Error::custom(why)) }
 }
 
 fn date<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {

@@ -4,7 +4,6 @@ use tollgate_record::{Estimate, Record, Unit};
 
 use crate::Error;
 use crate::demand::{BITS_PER_BYTE, as_f64};
-use crate::interval::{Slope, propagate};
 
 /// The number of nanoseconds in a second.
 pub(crate) const NS_PER_S: f64 = 1e9;
@@ -28,51 +27,18 @@ impl SessionCost {
         Ok(Self { cpu_ns, bytes })
     }
 
-    /// Returns the CPU time per session from a record in nanoseconds, or in cycles of its machine's
-    /// core clock. The caller must make sure that the record contains server CPU time per session.
+    /// Returns the CPU time per session from a record in nanoseconds. The caller must make sure that
+    /// the record contains server CPU time per session.
     ///
     /// # Errors
     ///
-    /// Another unit; cycles without a clock; a time that is not above 0.
+    /// Another unit; a time that is not above 0.
     pub fn from_record(record: &Record, bytes: u64) -> Result<Self, Error> {
-        let subject = || Box::new(record.subject.clone());
-        let cpu_ns = match record.unit {
-            Unit::Nanos => record.estimate,
-            Unit::Cycles => {
-                let no_clock = || Error::NoClock { subject: subject() };
-                let clock = record.machine.core_clock_hz.ok_or_else(no_clock)?;
-                Error::positive("core clock in Hz", clock.interval().0)?;
-                let inputs = [(record.estimate, Slope::Rising), (clock, Slope::Falling)];
-                propagate(inputs, |[cycles, hz]| Ok(cycles / hz * NS_PER_S))?
-            }
-            unit => {
-                let wanted = "ns or cycles per session";
-                return Err(Error::WrongUnit { subject: subject(), unit, wanted });
-            }
-        };
-        Self::new(cpu_ns, bytes)
-    }
-
-    /// Returns the mean session if a share `resumed_share` (0 to 1) of the sessions is resumed at
-    /// the cost `resumed`. Both must have the same payload.
-    ///
-    /// # Errors
-    ///
-    /// The share is not within 0 and 1; the payloads differ.
-    pub fn with_resumption(&self, resumed: &Self, resumed_share: f64) -> Result<Self, Error> {
-        if !(0.0..=1.0).contains(&resumed_share) {
-            let must = "be within 0 and 1";
-            let what = "the share of resumed sessions";
-            return Err(Error::Rejected { what, value: resumed_share, must });
+        if record.unit != Unit::Nanos {
+            let subject = Box::new(record.subject.clone());
+            return Err(Error::WrongUnit { subject, unit: record.unit });
         }
-        if self.bytes != resumed.bytes {
-            return Err(Error::NotComparable { what: "payload per session" });
-        }
-        let inputs = [(self.cpu_ns, Slope::Rising), (resumed.cpu_ns, Slope::Rising)];
-        let mean = |[full, resumed]: [f64; 2]| {
-            Ok(resumed_share.mul_add(resumed, (1.0 - resumed_share) * full))
-        };
-        Self::new(propagate(inputs, mean)?, self.bytes)
+        Self::new(record.estimate, bytes)
     }
 
     /// Returns the CPU time per session in nanoseconds.
@@ -122,19 +88,6 @@ mod tests {
         assert_eq!(rate.interval(), (1e9 / 1.1e6, 1e9 / 0.9e6));
         assert_eq!(cost(1e6, 125).bits_per_s().unwrap().point(), 1e6);
         assert_eq!(cost(1e6, 0).bits_per_s().unwrap().point(), 0.0);
-    }
-
-    #[test]
-    fn resumption_is_a_weighted_mean() {
-        let (full, resumed) = (cost(1000.0, 5), cost(200.0, 5));
-        assert_eq!(full.with_resumption(&resumed, 0.0).unwrap(), full);
-        assert_eq!(full.with_resumption(&resumed, 1.0).unwrap(), resumed);
-        assert_eq!(full.with_resumption(&resumed, 0.25).unwrap().cpu_ns().point(), 800.0);
-        for bad in [-0.1, 1.1, f64::NAN] {
-            assert!(full.with_resumption(&resumed, bad).is_err(), "{bad}");
-        }
-        let other = Error::NotComparable { what: "payload per session" };
-        assert_eq!(full.with_resumption(&cost(200.0, 6), 0.5), Err(other));
     }
 
     #[test]

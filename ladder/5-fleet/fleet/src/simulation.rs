@@ -1,9 +1,9 @@
 //! Response times by discrete-event simulation, where no closed form applies.
 //!
-//! A [`Simulator`] has cores with one queue. A core that is free takes the attempts that wait, up to
-//! the size of a batch, and serves them together: one session of several kinds at a time, or a batch
-//! of private-key operations, as a worker of `tollgate signer` does. Clients can give up after a
-//! timeout and come again ([`Clients`]).
+//! A [`Simulator`] has cores with one queue. A core that is free serves the attempts that wait, up
+//! to the size of a batch, together: one session at a time, or a batch of private-key operations, as
+//! a worker of `tollgate signer` does. Clients can give up after a timeout and try again
+//! ([`Clients`]).
 
 use core::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -12,7 +12,7 @@ use tollgate_record::Nanos;
 
 use crate::Error;
 use crate::demand::as_f64;
-use crate::queue::{Discipline, ServiceTime, Shape, Station};
+use crate::queue::{ServiceTime, Shape, Station};
 
 /// The largest number of operations in a batch.
 const WIDTH_MAX: usize = 64;
@@ -24,19 +24,16 @@ pub struct Clients {
     pub patience_ns: Vec<f64>,
     /// Further attempts after a timeout.
     pub retries: u32,
-    /// The time from a timeout to the next attempt, in nanoseconds. It doubles with each attempt.
-    pub backoff_ns: f64,
     /// The share of a session's work that the server does for a client that gave up in the queue:
     /// 0 if the server knows that the client has gone, as \[Palm57\] assumes.
     pub abandoned_work: f64,
 }
 
 impl Clients {
-    /// Clients that never give up.
+    /// Returns clients that never give up.
     #[must_use]
     pub fn patient() -> Self {
-        let patience_ns = vec![f64::INFINITY];
-        Self { patience_ns, retries: 0, backoff_ns: 0.0, abandoned_work: 0.0 }
+        Self { patience_ns: vec![f64::INFINITY], retries: 0, abandoned_work: 0.0 }
     }
 
     fn check(&self) -> Result<(), Error> {
@@ -44,7 +41,6 @@ impl Clients {
         for ns in self.patience_ns.iter().filter(|ns| **ns != f64::INFINITY) {
             Error::positive("a timeout in ns", *ns)?;
         }
-        Error::not_negative("the backoff in ns", self.backoff_ns)?;
         if !(0.0..=1.0).contains(&self.abandoned_work) {
             let (what, value) = ("the share of abandoned work", self.abandoned_work);
             return Err(Error::Rejected { what, value, must: "be within 0 and 1" });
@@ -62,14 +58,21 @@ impl Clients {
 ///
 /// // Sessions take 10 ns. Clients give up after 15 ns, and try once more.
 /// let service = ServiceTime::new(Estimate::exact(10.0)?, Estimate::exact(0.0)?)?;
-/// let clients =
-///     Clients { patience_ns: vec![15.0], retries: 1, backoff_ns: 0.0, abandoned_work: 1.0 };
+/// let clients = Clients { patience_ns: vec![15.0], retries: 1, abandoned_work: 1.0 };
 /// let server = Simulator::new(Station::new(1, Discipline::OneQueue)?, &service, clients)?;
 /// // The second client gives up at 16 ns. Its first attempt is served until 20 ns all the same, and
 /// // its second until 30 ns.
 /// let [first, second] = server.run([0.0, 1.0].map(Nanos::new), 1).try_into().unwrap();
 /// assert_eq!((first.response, first.attempts), (Some(10.0), 1));
 /// assert_eq!((second.response, second.attempts, second.wasted_ns), (Some(29.0), 2, 10.0));
+///
+/// // A signer: a batch of one takes 10 us, one of two 12 us; each request has 1 us of other work.
+/// let core = Simulator::batching(1e3, &[10e3, 12e3])?;
+/// assert!((core.capacity_per_s() - 2.0 / 14e-6).abs() < 1e-6);
+/// // Without load, a request runs alone. At nearly full load, requests wait and batches are full.
+/// let (calm, busy) = (core.steady(1.0)?, core.steady(0.9 * core.capacity_per_s())?);
+/// assert!((calm.quantile_ns(0.5) - 11e3).abs() < 1.0);
+/// assert!(busy.operations_per_batch > 1.5 && busy.quantile_ns(0.5) > 2.0 * 11e3);
 /// # Ok::<(), tollgate_fleet::Error>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -79,12 +82,11 @@ pub struct Simulator {
     clients: Clients,
 }
 
-/// What a core does for the attempts that it takes.
+/// What a core does for the attempts that it serves together.
 #[derive(Clone, Debug)]
 enum Work {
-    /// One session at a time. Each kind has its share, its mean service time in nanoseconds, and its
-    /// distribution.
-    Sessions(Vec<(f64, f64, Shape)>),
+    /// One session at a time, with its mean service time in nanoseconds, and its distribution.
+    Sessions { mean_ns: f64, shape: Shape },
     /// The time of a batch of one operation, of two, and so on, in nanoseconds.
     Batches(Vec<f64>),
 }
@@ -106,88 +108,96 @@ pub struct Outcome {
     pub wasted_ns: f64,
 }
 
-/// An attempt in the queue. The order is that of the time, as the bits of a positive number.
+/// An attempt in the queue: its time, its session, and the number of attempts before it. The order
+/// is that of the time, as the bits of a positive number.
 type Attempt = Reverse<(u64, usize, u32)>;
 
 impl Simulator {
     /// Creates cores whose sessions have this service time, one at a time. Its distribution is the
-    /// one that [`Station::quantile_at_load`] assumes.
+    /// one that [`Station::quantile_at_load`] assumes. All cores share one queue.
     ///
     /// # Errors
     ///
-    /// Another discipline than [`Discipline::OneQueue`]; no timeout, or one that is not above 0; a
-    /// backoff that is below 0 or not finite; a share of abandoned work outside 0 to 1.
+    /// No timeout, or one that is not above 0; a share of abandoned work outside 0 to 1.
     pub fn new(station: Station, service: &ServiceTime, clients: Clients) -> Result<Self, Error> {
-        if station.discipline() != Discipline::OneQueue {
-            return Err(Error::OneQueueOnly);
-        }
         clients.check()?;
-        let mean = service.mean_ns().point();
-        let kinds = service.kinds(service.scv().point()).into_iter();
-        let kinds =
-            kinds.map(|(share, times, scv)| (share, mean * times, Shape::of(scv))).collect();
-        Ok(Self { cores: station.cores() as usize, work: Work::Sessions(kinds), clients })
+        let (mean_ns, scv) = (service.mean_ns().point(), service.scv().point());
+        let work = Work::Sessions { mean_ns, shape: Shape::of(scv) };
+        Ok(Self { cores: station.cores() as usize, work, clients })
     }
 
-    /// Creates a core that runs batches. `batch_ns` is the time of a batch of one operation, of two,
-    /// and so on, in nanoseconds. Clients do not give up.
+    /// Creates a core that runs the operations of the requests that wait as one batch. `work_ns` is
+    /// the work for a request beside the operation, in nanoseconds, and `batch_ns` the time of a
+    /// batch of one operation, of two, and so on. Clients do not give up.
     ///
     /// # Errors
     ///
-    /// No batch, or more than 64 sizes; a time that is not above 0 or not finite.
-    pub fn batching(batch_ns: Vec<f64>) -> Result<Self, Error> {
+    /// No batch, or more than 64 sizes; a time that is not above 0 or not finite; work below 0.
+    pub fn batching(work_ns: f64, batch_ns: &[f64]) -> Result<Self, Error> {
+        let work_ns = Error::not_negative("the work for a request in ns", work_ns)?;
         let width = as_f64(batch_ns.len() as u64);
         Error::positive("the number of sizes of batches", width)?;
         if batch_ns.len() > WIDTH_MAX {
             let what = "the number of sizes of batches";
             return Err(Error::Rejected { what, value: width, must: "be at most 64" });
         }
-        for ns in &batch_ns {
+        let mut times_ns = Vec::new();
+        for (others, ns) in batch_ns.iter().enumerate() {
             Error::positive("the time of a batch in ns", *ns)?;
+            times_ns.push(work_ns.mul_add(as_f64(others as u64 + 1), *ns));
         }
-        Ok(Self { cores: 1, work: Work::Batches(batch_ns), clients: Clients::patient() })
+        Ok(Self { cores: 1, work: Work::Batches(times_ns), clients: Clients::patient() })
+    }
+
+    /// Returns the sessions, or requests in full batches, per second of fully used cores.
+    #[must_use]
+    pub fn capacity_per_s(&self) -> f64 {
+        let each_ns = match &self.work {
+            Work::Sessions { mean_ns, .. } => *mean_ns,
+            Work::Batches(times) => times[times.len() - 1] / as_f64(times.len() as u64),
+        };
+        1e9 * as_f64(self.cores as u64) / each_ns
     }
 
     /// Simulates a run. Returns its sessions in the order of the arrivals, which are times from 0
-    /// on in increasing order. The seed determines kinds, service times and timeouts.
+    /// on in increasing order. The seed determines service times and timeouts; it must not be that of
+    /// random arrivals.
     #[must_use]
     pub fn run(&self, arrivals: impl IntoIterator<Item = Nanos>, seed: u64) -> Vec<Outcome> {
         let mut random = fastrand::Rng::with_seed(seed);
         let arrivals: Vec<f64> = arrivals.into_iter().map(|at| at.get().max(0.0)).collect();
-        let works: Vec<f64> = arrivals.iter().map(|_| self.draw(&mut random)).collect();
+        let works: Vec<f64> = arrivals.iter().map(|_| self.service_ns(&mut random)).collect();
         let mut outcomes = vec![Outcome::default(); arrivals.len()];
         let mut queue = Queue { arrivals: &arrivals, next: 0, again: BinaryHeap::new() };
         let mut free_at = vec![0.0_f64; self.cores];
         let mut batch = Vec::new();
         while let Some(first) = queue.first() {
             let core = first_free(&free_at);
-            let begin = free_at[core].max(first);
+            let start = free_at[core].max(first);
             batch.clear();
             while batch.len() < self.width()
-                && let Some(attempt) = queue.pop(begin)
+                && let Some(attempt) = queue.pop(start)
             {
                 let timeouts = &self.clients.patience_ns;
                 batch.push((attempt, attempt.0 + timeouts[random.usize(..timeouts.len())]));
             }
             let together_ns = match &self.work {
-                Work::Sessions(_) => works[batch[0].0.1],
+                Work::Sessions { .. } => works[batch[0].0.1],
                 Work::Batches(times) => times[batch.len() - 1],
             };
             let each_ns = together_ns / as_f64(batch.len() as u64);
-            let left = batch.iter().filter(|(_, deadline)| begin >= *deadline).count();
+            let left = batch.iter().filter(|(_, deadline)| start >= *deadline).count();
             let abandoned = as_f64(left as u64) * each_ns * (1.0 - self.clients.abandoned_work);
-            free_at[core] = begin + (together_ns - abandoned);
+            free_at[core] = start + (together_ns - abandoned);
             for &((_, session, attempt), deadline) in &batch {
                 let outcome = &mut outcomes[session];
                 outcome.batch = u32::try_from(batch.len()).unwrap_or(u32::MAX);
-                let has_left = begin >= deadline;
+                let has_left = start >= deadline;
                 let work = if has_left { self.clients.abandoned_work * each_ns } else { each_ns };
                 if outcome.serve(work, has_left, free_at[core] <= deadline) {
                     outcome.response = Some(free_at[core] - arrivals[session]);
                 } else if attempt < self.clients.retries {
-                    let backoff = self.clients.backoff_ns * f64::from(attempt).exp2();
-                    let at = (deadline + backoff).to_bits();
-                    queue.again.push(Reverse((at, session, attempt + 1)));
+                    queue.again.push(Reverse((deadline.to_bits(), session, attempt + 1)));
                 }
             }
         }
@@ -196,19 +206,47 @@ impl Simulator {
 
     const fn width(&self) -> usize {
         match &self.work {
-            Work::Sessions(_) => 1,
+            Work::Sessions { .. } => 1,
             Work::Batches(times) => times.len(),
         }
     }
 
-    fn draw(&self, random: &mut fastrand::Rng) -> f64 {
-        let Work::Sessions(kinds) = &self.work else { return 0.0 };
-        let mut place = random.f64();
-        let kind = kinds.iter().find(|(share, ..)| {
-            place -= share;
-            place < 0.0
+    fn service_ns(&self, random: &mut fastrand::Rng) -> f64 {
+        match self.work {
+            Work::Sessions { mean_ns, shape } => mean_ns * shape.draw(random),
+            Work::Batches(_) => 0.0,
+        }
+    }
+
+    /// Simulates random arrivals at a rate, of clients that do not give up.
+    ///
+    /// # Errors
+    ///
+    /// The rate is not above 0, or above 95 % of the capacity.
+    pub fn steady(&self, per_s: f64) -> Result<Steady, Error> {
+        let rate = Error::positive("the rate per second", per_s)? * 1e-9;
+        let load = per_s / self.capacity_per_s();
+        if load > 1.0 {
+            return Err(Error::Unstable { utilisation: load });
+        } else if load > LOAD_MAX + 1e-9 {
+            let must = "be at most 95 % of the capacity";
+            return Err(Error::Rejected { what: "the rate per second", value: per_s, must });
+        }
+        let mut random = fastrand::Rng::with_seed(1);
+        let mut now = 0.0;
+        let arrivals = (0..REQUESTS).map(|_| {
+            now -= (1.0 - random.f64()).ln() / rate;
+            Nanos::new(now)
         });
-        kind.or(kinds.last()).map_or(0.0, |(_, mean, shape)| mean * shape.draw(random))
+        let run = self.run(arrivals, 2); // another seed: service times do not follow the gaps
+        let steady = &run[WARM_UP..];
+        let count = as_f64(steady.len() as u64);
+        let batches: f64 = steady.iter().map(|request| 1.0 / f64::from(request.batch)).sum();
+        let busy_ns: f64 = steady.iter().map(|request| request.busy_ns).sum();
+        let mut times_ns: Vec<f64> = steady.iter().filter_map(|request| request.response).collect();
+        times_ns.sort_by(f64::total_cmp);
+        let busy = (rate * busy_ns / count / as_f64(self.cores as u64)).min(1.0);
+        Ok(Steady { operations_per_batch: count / batches, busy, times_ns })
     }
 }
 
@@ -241,8 +279,8 @@ impl Queue<'_> {
         arrival.into_iter().chain(repeated).min_by(f64::total_cmp)
     }
 
-    /// Takes the first attempt, if it has come by this time: its time, its session, and the number of
-    /// attempts before it.
+    /// Removes the first attempt, if it has come by this time. Returns its time, its session, and the
+    /// number of attempts before it.
     fn pop(&mut self, by: f64) -> Option<(f64, usize, u32)> {
         let first = self.first().filter(|at| *at <= by)?;
         if self.arrivals.get(self.next).is_some_and(|at| *at <= first) {
@@ -268,124 +306,41 @@ fn first_free(free_at: &[f64]) -> usize {
 /// If there is no time.
 #[must_use]
 pub fn quantile(times: &mut [f64], quantile: f64) -> f64 {
-    let place = place(quantile, times.len());
-    *times.select_nth_unstable_by(place, f64::total_cmp).1
+    let rank = rank(quantile, times.len());
+    *times.select_nth_unstable_by(rank, f64::total_cmp).1
 }
 
 #[allow(
     clippy::cast_possible_truncation,
     clippy::cast_precision_loss,
     clippy::cast_sign_loss,
-    reason = "a place in the list"
+    reason = "an index of the list"
 )]
-fn place(quantile: f64, count: usize) -> usize {
-    let place = (quantile * count as f64).ceil() as usize;
-    place.clamp(1, count) - 1
+fn rank(quantile: f64, count: usize) -> usize {
+    let rank = (quantile * count as f64).ceil() as usize;
+    rank.clamp(1, count) - 1
 }
 
-/// The requests of a steady state; the queue forgets its beginning within the first part of them.
+/// The requests of a steady state, and those of its warm-up.
 const REQUESTS: usize = 100_000;
-const FORGOTTEN: usize = 10_000;
+const WARM_UP: usize = 10_000;
 /// The largest rate of a steady state, as a share of the capacity.
 const LOAD_MAX: f64 = 0.95;
 
-/// A core that runs the operations of the requests that wait as one batch, as a worker of `tollgate
-/// signer` does.
-///
-/// ```
-/// use tollgate_fleet::simulation::Batching;
-///
-/// // A batch of one takes 10 us, one of two 12 us; each request has 1 us of other work.
-/// let core = Batching::new(1e3, &[10e3, 12e3])?;
-/// assert!((core.capacity_per_s() - 2.0 / 14e-6).abs() < 1e-6);
-/// // Without load, a request runs alone. At nearly full load, requests wait and batches are full.
-/// let (calm, busy) = (core.at(1.0)?, core.at(0.9 * core.capacity_per_s())?);
-/// assert!((calm.quantile_ns(0.5) - 11e3).abs() < 1.0);
-/// assert!(busy.operations_per_batch() > 1.5 && busy.quantile_ns(0.5) > 2.0 * 11e3);
-/// # Ok::<(), tollgate_fleet::Error>(())
-/// ```
-#[derive(Clone, Debug)]
-pub struct Batching {
-    turn_ns: Vec<f64>,
-}
-
-impl Batching {
-    /// Creates a core. `work_ns` is the work for a request beside the operation, in nanoseconds, and
-    /// `batch_ns` the time of a batch of one operation, of two, and so on.
-    ///
-    /// # Errors
-    ///
-    /// As [`Simulator::batching`]; the work is below 0 or not finite.
-    pub fn new(work_ns: f64, batch_ns: &[f64]) -> Result<Self, Error> {
-        let work_ns = Error::not_negative("the work for a request in ns", work_ns)?;
-        Simulator::batching(batch_ns.to_vec())?;
-        let turn = |(others, ns): (usize, &f64)| work_ns.mul_add(as_f64(others as u64 + 1), *ns);
-        Ok(Self { turn_ns: batch_ns.iter().enumerate().map(turn).collect() })
-    }
-
-    /// Returns the requests per second of full batches.
-    #[must_use]
-    pub fn capacity_per_s(&self) -> f64 {
-        let width = self.turn_ns.len();
-        1e9 * as_f64(width as u64) / self.turn_ns[width - 1]
-    }
-
-    /// Simulates random arrivals at a rate.
-    ///
-    /// # Errors
-    ///
-    /// The rate is not above 0, or above 95 % of the capacity.
-    pub fn at(&self, per_s: f64) -> Result<Steady, Error> {
-        let rate = Error::positive("the rate per second", per_s)? * 1e-9;
-        let load = per_s / self.capacity_per_s();
-        if load > 1.0 {
-            return Err(Error::Unstable { utilisation: load });
-        } else if load > LOAD_MAX + 1e-9 {
-            let must = "be at most 95 % of the capacity";
-            return Err(Error::Rejected { what: "the rate per second", value: per_s, must });
-        }
-        let mut random = fastrand::Rng::with_seed(1);
-        let mut now = 0.0;
-        let arrivals = (0..REQUESTS).map(|_| {
-            now -= (1.0 - random.f64()).ln() / rate;
-            Nanos::new(now)
-        });
-        let run = Simulator::batching(self.turn_ns.clone())?.run(arrivals, 1);
-        let steady = &run[FORGOTTEN..];
-        let count = as_f64(steady.len() as u64);
-        let batches: f64 = steady.iter().map(|one| 1.0 / f64::from(one.batch)).sum();
-        let busy_ns: f64 = steady.iter().map(|one| one.busy_ns).sum();
-        let mut times_ns: Vec<f64> = steady.iter().filter_map(|one| one.response).collect();
-        times_ns.sort_by(f64::total_cmp);
-        let busy = (rate * busy_ns / count).min(1.0);
-        Ok(Steady { operations_per_batch: count / batches, busy, times_ns })
-    }
-}
-
-/// The steady state of [`Batching`] at a rate.
+/// The steady state at a rate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Steady {
-    operations_per_batch: f64,
-    busy: f64,
+    /// The mean number of operations in a batch.
+    pub operations_per_batch: f64,
+    /// The share of the time in which the cores work.
+    pub busy: f64,
     times_ns: Vec<f64>,
 }
 
 impl Steady {
-    /// Returns the mean number of operations in a batch.
-    #[must_use]
-    pub const fn operations_per_batch(&self) -> f64 {
-        self.operations_per_batch
-    }
-
-    /// Returns the share of the time in which the core works.
-    #[must_use]
-    pub const fn busy(&self) -> f64 {
-        self.busy
-    }
-
     /// Returns the quantile `q` of the response time, in nanoseconds: 0.5 for the median.
     #[must_use]
     pub fn quantile_ns(&self, q: f64) -> f64 {
-        self.times_ns[place(q, self.times_ns.len())]
+        self.times_ns[rank(q, self.times_ns.len())]
     }
 }

@@ -13,8 +13,6 @@ use crate::session::{NS_PER_S, SessionCost};
 /// The cores for one demand.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sizing {
-    /// Sessions per second of the demand.
-    pub sessions_per_s: f64,
     /// Cores, not rounded. Use this figure to compare engines.
     pub cores: Estimate,
     /// Cores, rounded up.
@@ -46,7 +44,7 @@ pub fn size(
 ) -> Result<Sizing, Error> {
     let rate = demand.sessions(session.bytes())?.get();
     let cores = session.cpu_ns().scaled(rate / NS_PER_S / utilisation.get())?;
-    Ok(Sizing { sessions_per_s: rate, cores, whole_cores: rounded_up(cores)? })
+    Ok(Sizing { cores, whole_cores: rounded_up(cores)? })
 }
 
 impl Sizing {

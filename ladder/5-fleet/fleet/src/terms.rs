@@ -1,7 +1,7 @@
 //! Weighted sums of predicted parts of sessions.
 
 use tollgate_record::vocabulary as word;
-use tollgate_record::{Estimate, Key, Kind, Machine, Operation, Record, Subject, Topic, Unit};
+use tollgate_record::{Estimate, Key, Kind, Machine, Record, Subject, Topic, Unit};
 
 use crate::Error;
 use crate::interval::{Slope, propagate};
@@ -45,20 +45,6 @@ impl Terms {
             terms.add_session(known, &resumed, share)?;
         }
         Ok(terms)
-    }
-
-    /// Returns the difference of two private-key operations, if the sessions differ only in key and
-    /// engine, and both operations were measured.
-    pub(crate) fn of_operations(known: &[Record], from: &Subject, to: &Subject) -> Option<Self> {
-        let [bare_from, bare_to] = [from, to].map(|subject| subject.without(&[word::BY]));
-        let same =
-            bare_from.parameters().eq(bare_to.parameters()) && from.protocol() == to.protocol();
-        let mut terms = Self::default();
-        for (server, weight) in [(to, 1.0), (from, -1.0)] {
-            let record = operation(known, server).filter(|_| same)?;
-            terms.add(word::PART_RSA, weight, record, record.estimate);
-        }
-        Some(terms)
     }
 
     /// Returns this sum without another.
@@ -202,24 +188,6 @@ fn nanos(record: &Record) -> Result<Estimate, Error> {
     let clock = record.machine.core_clock_hz.ok_or_else(no_clock)?;
     let hz = Error::positive("core clock in Hz", clock.point())?;
     Ok(record.estimate.scaled(NS_PER_S / hz)?)
-}
-
-/// Returns the private-key operation of a server's engine, in the largest batch that was measured.
-fn operation<'a>(known: &'a [Record], server: &Subject) -> Option<&'a Record> {
-    let topic = Topic::Operation { key: server.key()?.clone(), operation: Operation::Sign };
-    let engine = engine(server.parameter(word::BY)?);
-    let batch = |record: &Record| {
-        record.subject.parameter(word::BATCH).map_or(Some(1), |batch| batch.parse::<u32>().ok())
-    };
-    let is_it = |record: &&Record| {
-        record.kind == Kind::Measured
-            && record.quantity == word::NS_PER_OPERATION
-            && record.unit == Unit::Nanos
-            && *record.subject.topic() == topic
-            && record.subject.parameter(word::BY) == Some(engine)
-            && record.subject.without(&[word::BY, word::BATCH]).parameters().next().is_none()
-    };
-    known.iter().filter(is_it).max_by_key(|record| batch(record))
 }
 
 /// Returns the command that predicts a session.

@@ -41,8 +41,6 @@ pub struct WhatIf {
     pub parts: Vec<(String, Estimate)>,
     /// The measured CPU time after the change, if the records contain it.
     pub measured: Option<Estimate>,
-    /// True if a prediction is missing, and only the time of the private-key operation changed.
-    pub is_operation_only: bool,
 }
 
 impl Change {
@@ -107,13 +105,7 @@ pub fn what_if(
         machine = other.machine(machine);
         sources.extend(other.sources().chain(here.sources()));
     }
-    let (change, is_operation_only) = match (Terms::of(place, &from.subject), Terms::of(place, to))
-    {
-        (Ok(before), Ok(after)) => (after.minus(before), false),
-        (Err(error), _) | (_, Err(error)) => {
-            (Terms::of_operations(place, &from.subject, to).ok_or(error)?, true)
-        }
-    };
+    let change = Terms::of(place, to)?.minus(Terms::of(place, &from.subject)?);
     sources.extend(change.sources());
     let estimate = change.added_to(base)?;
     Error::positive("the CPU time after the change, in ns,", estimate.interval().0)?;
@@ -134,7 +126,7 @@ pub fn what_if(
         ..Record::new(to.clone(), figure, kind, machine)
     };
     let (parts, measured) = (change.by_part()?, measured(place, to));
-    Ok(WhatIf { record, parts, measured, is_operation_only })
+    Ok(WhatIf { record, parts, measured })
 }
 
 /// Returns the records of measured servers' CPU times that a change can begin with: the last record

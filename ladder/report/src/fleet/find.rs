@@ -1,9 +1,8 @@
 //! Finds the fleets, demands and response times among the records.
 
 use tollgate_record::vocabulary::{
-    AGAINST, BURST_PER_S, CURRENCY, DEMAND_PER_S, LINE, LINK_GBPS, LOAD, RESPONSE_NS_MEAN,
-    RESPONSE_NS_P99, SERVICE_NS, SESSIONS_PER_S_PER_CORE, STATION_CORES, WAIT_NS_MEAN,
-    WAITING_SHARE, WHOLE_CORES,
+    AGAINST, CURRENCY, DEMAND_PER_S, LINE, LINK_GBPS, LOAD, RESPONSE_NS_MEAN, RESPONSE_NS_P99,
+    SERVICE_NS, SESSIONS_PER_S_PER_CORE, STATION_CORES, WAIT_NS_MEAN, WAITING_SHARE, WHOLE_CORES,
 };
 use tollgate_record::{Area, Quantity, Record, Subject, Topic, Unit};
 
@@ -19,7 +18,7 @@ pub(crate) fn sizes(records: &[Record]) -> Vec<(Origin, Subject)> {
     let lookup = Lookup(records);
     let of = |origin| {
         let subjects = lookup.subjects(move |record| {
-            let demand = [DEMAND_PER_S, AGAINST, CURRENCY, LOAD, BURST_PER_S];
+            let demand = [DEMAND_PER_S, AGAINST, CURRENCY, LOAD];
             Origin::of(record) == origin
                 && record.subject.area() == Area::Fleet
                 && [WHOLE_CORES, SESSIONS_PER_S_PER_CORE].contains(&record.quantity)

@@ -91,18 +91,7 @@ fn priced_rows(lookup: Lookup<'_>, origin: Origin, fleet: &Subject, links: usize
         let any = per_session.or(per_million)?;
         let of_fleet = any_record(lookup, origin, fleet).or(Some(any));
         let mut cells = vec![String::new(); 2 + links];
-        let joules = lookup.record(
-            origin,
-            &price.without(&[word::CURRENCY]),
-            word::JOULES_PER_MILLION,
-            Unit::Count,
-        );
-        let kilojoules = joules.map(|joules| joules.estimate.point() / 1e3);
-        cells.extend([
-            figure::of(per_session),
-            figure::of(per_million),
-            figure::optional(kilojoules, Unit::Ratio),
-        ]);
+        cells.extend([figure::of(per_session), figure::of(per_million), String::new()]);
         Some(Row {
             groups: groups(fleet, of_fleet),
             names: vec![size_and_engine(fleet), price_name(any)],
@@ -132,15 +121,13 @@ fn groups(fleet: &Subject, of: Option<&Record>) -> Vec<String> {
 /// Returns the name of a price: `example-16, EUR a year`.
 fn price_name(record: &Record) -> String {
     let currency = record.subject.parameter(word::CURRENCY).unwrap_or("?");
-    let condition = |key| record.conditions.get(key).map(String::as_str);
-    let term = match condition(word::TERM) {
+    let term = match record.conditions.get(word::TERM).map(String::as_str) {
         Some(word::YEAR) => " a year",
         _ => "",
     };
-    match (record.subject.parameter(word::PRICED_MACHINE), condition(word::PRICE_PER_CORE_HOUR)) {
-        (Some(machine), _) => format!("{machine}, {currency}{term}"),
-        (None, Some(price)) => format!("{price} {currency} a core and hour"),
-        (None, None) => currency.to_owned(),
+    match record.subject.parameter(word::PRICED_MACHINE) {
+        Some(machine) => format!("{machine}, {currency}{term}"),
+        None => currency.to_owned(),
     }
 }
 
@@ -152,16 +139,16 @@ fn notes(lookup: Lookup<'_>) -> Vec<String> {
         "sess/s, Gbps of payload: of a core that does nothing else; 1 G and more: whole cores for \
          a link of so many Gbps, full of payload; busy: the share of their time in use; {}",
         if has_cost {
-            "a sess/s: price of the machine for each session per second that it serves so; 10^6, \
-             kJ: cost of a million sessions, including head room, and energy of their busy time"
+            "a sess/s: price of the machine for each session per second that it serves so; 10^6: \
+             cost of a million sessions, including head room"
         } else {
-            "a sess/s, 10^6, kJ: prices and energy of sessions, unknown without --prices"
+            "a sess/s, 10^6: prices of sessions, unknown without --prices"
         }
     )];
     if lookup.all(Measured, word::PACKAGE_JOULES_PER_SESSION).next().is_some() {
         notes.push(
-            "kJ of a row with cores: measured by RAPL, the processor's packages with all that ran \
-             on them; of a row with a price: the whole machine, by the power in the price file"
+            "kJ: energy of a million sessions, measured by RAPL: the processor's packages with all \
+             that ran on them"
                 .to_owned(),
         );
     }

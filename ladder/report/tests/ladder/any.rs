@@ -91,7 +91,7 @@ prop_compose! {
             for key in [word::KERNEL, word::LIMIT, word::ASSUMPTION, word::MODEL] {
                 record.conditions.insert(key.into(), text.clone());
             }
-            for key in [word::SERVICE_NS, word::UTILISATION, word::PRICE_PER_CORE_HOUR] {
+            for key in [word::SERVICE_NS, word::UTILISATION] {
                 record.conditions.insert(key.into(), number.clone());
             }
         }

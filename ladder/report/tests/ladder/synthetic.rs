@@ -315,23 +315,15 @@ impl Synthetic {
         }
         let by = word::FLEET_RUNG;
         let pair = "fleet/rsa-2048/tls13?against=openssl&by=tollgate&bytes=14336";
-        self.predicted(by, pair, word::CAPACITY_GAIN, Unit::Ratio, 1.31);
         self.predicted(by, pair, word::SAVED_SHARE, Unit::Ratio, 0.2375);
-        let year = format!("{pair}&currency=USD&link_gbps=10&machine=example-16");
-        self.predicted(by, &year, word::SAVED_PER_YEAR, Unit::Count, -120.0);
-        let at = format!("{pair}&line=queue_per_core&sessions_per_s=3000&station_cores=2");
-        self.predicted(by, &at, word::RESPONSE_GAIN, Unit::Ratio, 0.5);
     }
 
-    /// A machine of 16 cores with 4 W and 0.05 USD per hour for each.
+    /// A machine of 16 cores, at 0.05 USD per hour for each.
     fn priced(&mut self, subject: &str, ns: f64) {
         let by = word::FLEET_RUNG;
-        let on = format!("{subject}&machine=example-16");
-        self.predicted(by, &on, word::JOULES_PER_MILLION, Unit::Count, 4.0 * ns / 1e3);
         let money = format!("{subject}&currency=USD&machine=example-16");
         let cost = 1e6 * ns * 1e-9 / 0.7 / 3600.0 * 0.05;
         self.predicted(by, &money, word::COST_PER_MILLION, Unit::Count, cost);
-        self.under(word::PRICE_PER_CORE_HOUR, "0.05");
         let price = 0.8 * 8765.82 / (16.0 * 0.7) * ns / 1e9;
         self.predicted(by, &money, word::PRICE_PER_SESSION_PER_S, Unit::Count, price);
         for (key, value) in [

@@ -30,7 +30,7 @@ fn repeat(rogue: &mut Rogue, extensions: &[u8]) -> (Master, RecordKey, RecordKey
     let body = server_hello(&SERVER_RANDOM, rogue.session_id(), ECDHE.number(), extensions);
     rogue.say(Message::SERVER_HELLO, &body);
     let master = Master::saved(ECDHE.hash(), &[0xAB; 48]);
-    let (client, server) = master.record_keys(ECDHE, [rogue.random(), &SERVER_RANDOM]);
+    let (client, server) = master.record_keys(ECDHE, [rogue.random(), &SERVER_RANDOM], false);
     (master, client, server)
 }
 
@@ -89,7 +89,7 @@ fn a_server_without_the_secret_cannot_resume() {
         let mut rogue = Rogue::offered(settings(ECDHE), &session, b"");
         repeat(&mut rogue, &extension(23, &[]));
         let other = Master::saved(ECDHE.hash(), &[0xCD; 48]);
-        let (_, key) = other.record_keys(ECDHE, [rogue.random(), &SERVER_RANDOM]);
+        let (_, key) = other.record_keys(ECDHE, [rogue.random(), &SERVER_RANDOM], false);
         rogue.finish_tls12(&other, key);
         assert_eq!(rogue.refused(), (SessionPhase::Finished, Violation::BadRecordMac));
         assert!(!rogue.client.is_established());

@@ -57,7 +57,7 @@ fn answer(rogue: &mut Rogue, suite: Suite, pair: &KeyPair, extended: bool) -> (M
     } else {
         Master::new(suite.hash(), &premaster, [rogue.random(), &SERVER_RANDOM])
     };
-    let (mut client, server) = master.record_keys(suite, [rogue.random(), &SERVER_RANDOM]);
+    let (mut client, server) = master.record_keys(suite, [rogue.random(), &SERVER_RANDOM], false);
     let mut finished = flight[HEADER + length + 6..].to_vec(); // after the change_cipher_spec
     let (content, range) = client.open(&mut finished).unwrap();
     assert_eq!(content, Content::HANDSHAKE);
@@ -265,6 +265,25 @@ fn invalid_key_exchanges_are_named() {
     let good = body(29, &[9; 32], 0x0804);
     for cut in 0..good.len() {
         assert!(matches!(refusal(&good[..cut]), Violation::Decode { .. }), "{cut}");
+    }
+}
+
+/// The server may use the extension only if the client offered it, and only with a block cipher.
+#[test]
+fn encrypt_then_mac_needs_an_offer_and_a_block_cipher() {
+    let cbc = Suite::TLS_RSA_WITH_AES_128_CBC_SHA;
+    for (suite, encrypt_then_mac, passes) in
+        [(cbc, true, true), (cbc, false, false), (RSA, true, false)]
+    {
+        let mut rogue = Rogue::new(Settings { encrypt_then_mac, ..Settings::new(suite) });
+        hello(&mut rogue, suite, &extension(22, &[]));
+        if passes {
+            rogue.deliver().unwrap();
+            assert!(rogue.client.facts().encrypt_then_mac);
+        } else {
+            let extension = Extension::ENCRYPT_THEN_MAC;
+            assert_eq!(rogue.refused().1, Violation::ExtensionUnexpected { extension });
+        }
     }
 }
 

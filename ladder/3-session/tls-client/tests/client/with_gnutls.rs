@@ -29,17 +29,24 @@ fn every_suite_transfers_responses() {
         return;
     };
     for suite in Suite::ALL {
-        let settings = Settings::new(suite);
-        let group = Some(settings.groups[0]).filter(|_| suite.has_group());
-        let mut client = peer::client(settings);
-        for _ in 0..2 {
-            let text = String::from_utf8(page(server.connect(), &mut client)).unwrap();
-            assert!(text.starts_with("HTTP/1.0 200 OK"), "{suite}: {text}");
-            assert!(text.contains(&name_of_gnutls(suite)), "{suite}: {text}");
-            let facts = client.facts();
-            assert_eq!(facts.group, group, "{suite}");
-            assert_eq!(facts.signature_verified, suite.exchange() != KeyExchange::Rsa);
-            client.reset().unwrap();
+        for encrypt_then_mac in [true, false] {
+            let settings = Settings { encrypt_then_mac, ..Settings::new(suite) };
+            let group = Some(settings.groups[0]).filter(|_| suite.has_group());
+            let mut client = peer::client(settings);
+            for _ in 0..2 {
+                let text = String::from_utf8(page(server.connect(), &mut client)).unwrap();
+                assert!(text.starts_with("HTTP/1.0 200 OK"), "{suite}: {text}");
+                assert!(text.contains(&name_of_gnutls(suite)), "{suite}: {text}");
+                let facts = client.facts();
+                assert_eq!(facts.group, group, "{suite}");
+                assert_eq!(facts.signature_verified, suite.exchange() != KeyExchange::Rsa);
+                let covers = encrypt_then_mac && suite.cipher().is_cbc();
+                assert_eq!(facts.encrypt_then_mac, covers, "{suite}");
+                client.reset().unwrap();
+            }
+            if !suite.cipher().is_cbc() {
+                break; // once is enough
+            }
         }
     }
 }

@@ -2,18 +2,16 @@
 //! directions, and the bytes arrive in pieces of any size.
 
 use core::num::NonZeroU32;
-use std::sync::Arc;
 
 use rustls::SignatureScheme as Scheme;
 use tollgate_tls_client::{
-    Confirmation, Error, Freshness, Group, Misuse, Pin, SessionPhase, Settings, SignatureScheme,
-    Suite, VerifySignature, Violation,
+    Confirmation, Error, Freshness, Group, Misuse, SessionPhase, Settings, SignatureScheme, Suite,
+    VerifySignature, Violation,
 };
 
 use crate::peer;
 use crate::peer::{
-    EC_P256, ECDHE, ED25519, Pair, RSA_2048, RSA_4096, Server, TLS13, certificate, ec_p384, kinds,
-    settings,
+    EC_P256, ECDHE, ED25519, Pair, RSA_2048, Server, TLS13, ec_p384, kinds, settings,
 };
 
 /// Sizes: zero, one byte, one record of 14 KiB, and more than eight records.
@@ -198,41 +196,6 @@ fn unverified_wrong_signatures_go_unnoticed() {
         // with a probability of 2^-39, 40 random bits are all equal
         let passed = (0..40).filter(|_| passes(one_in(2))).count();
         assert!((1..40).contains(&passed), "{passed}");
-    }
-}
-
-#[test]
-fn a_pin_accepts_only_its_certificate() {
-    let (leaf, _) = certificate(RSA_2048);
-    let spki = |pem: &str| {
-        let key = openssl::pkey::PKey::private_key_from_pem(pem.as_bytes()).unwrap();
-        key.public_key_to_der().unwrap()
-    };
-    for suite in [ECDHE, TLS13] {
-        // uses the same certificate, because a new one might have other dates
-        let server = Arc::new(Server::new(suite, &[Group::X25519]).config());
-        let shown = {
-            let mut pair = Pair::of(
-                peer::client(Settings::new(suite)),
-                rustls::ServerConnection::new(Arc::clone(&server)).unwrap(),
-            );
-            pair.run().unwrap();
-            pair.client.leaf().unwrap().to_vec()
-        };
-        assert_eq!(shown.len(), leaf.len());
-        for (pin, expected) in [
-            (Pin::Leaf(shown), true),
-            (Pin::Spki(spki(RSA_2048)), true),
-            (Pin::Leaf(certificate(RSA_4096).0), false),
-            (Pin::Spki(spki(RSA_4096)), false),
-        ] {
-            let settings = Settings { pin: Some(pin), ..Settings::new(suite) };
-            let server = rustls::ServerConnection::new(Arc::clone(&server)).unwrap();
-            let mut pair = Pair::of(peer::client(settings), server);
-            let violation = Violation::LeafMismatch;
-            let refused = Err(Error::Violation { phase: SessionPhase::KeyExchange, violation });
-            assert_eq!(pair.run(), if expected { Ok(()) } else { refused });
-        }
     }
 }
 

@@ -5,11 +5,11 @@
 //! treated as one piece. The result is the effect of queueing, not the time that a browser sees.
 
 mod erlang;
-pub mod service_time;
+mod service_time;
 mod station;
 pub mod tail;
 pub mod wait;
 
 pub use service_time::ServiceTime;
-pub use station::{Discipline, Gain, Response, Station};
+pub use station::{Discipline, Response, Station};
 pub(crate) use tail::Shape;

@@ -6,14 +6,12 @@
 //!   and for every M/G/c in the limit as the load approaches 1 \[Kollerstrom74\]. The probability
 //!   of waiting is Erlang C. This is exact for one server and for exponential service, and
 //!   otherwise a good approximation \[Tijms03\].
-//! * **The service time** of each kind of session has the simplest distribution with the two
-//!   moments of this kind. If the service time varies less than an exponential time, it is a
+//! * **The service time** has the simplest distribution with the two moments. If the service time varies less than an exponential time, it is a
 //!   constant plus an exponential part, because a session costs at least its private-key operation.
 //!   Otherwise it is one of two exponential times with balanced means.
 //!
-//! For exponential service times, both assumptions are exact. Use [`super::ServiceTime::mixed`] for
-//! kinds as different as full and resumed handshakes. If the mixture is treated as one kind with
-//! the same two moments, its computed 0.99 quantile is up to 60 % too high.
+//! For exponential service times, both assumptions are exact. For a mixture of kinds as different as
+//! full and resumed handshakes, the computed 0.99 quantile is up to 60 % too high.
 
 /// The largest relative error of a quantile of the response time, for quantiles from 0.9 to 0.99
 /// and loads of 0.5 to 0.85. `tests/fleet/simulation.rs` tests it.
@@ -26,8 +24,7 @@ pub(crate) struct Tail {
     waits: f64,
     /// Rate of the exponential wait of those sessions that wait; infinite if none waits.
     wait_rate: f64,
-    /// Each kind of session: its share, its mean divided by the mean of all, and its shape.
-    kinds: Vec<(f64, f64, Shape)>,
+    shape: Shape,
 }
 
 /// The distribution of a service time of mean 1.
@@ -67,11 +64,10 @@ impl Shape {
 
 impl Tail {
     /// Creates the distribution. `wait` is the mean wait of all sessions, including those that do
-    /// not wait, divided by the mean service time. Each kind has its share, its mean divided by the
-    /// mean of all, and its squared coefficient of variation.
-    pub(crate) fn new(waits: f64, wait: f64, kinds: &[(f64, f64, f64)]) -> Self {
-        let shape = |&(share, mean, scv): &(f64, f64, f64)| (share, mean, Shape::of(scv));
-        Self { waits, wait_rate: waits / wait, kinds: kinds.iter().map(shape).collect() }
+    /// not wait, divided by the mean service time; `scv` is the squared coefficient of variation of
+    /// the service time.
+    pub(crate) fn new(waits: f64, wait: f64, scv: f64) -> Self {
+        Self { waits, wait_rate: waits / wait, shape: Shape::of(scv) }
     }
 
     /// Returns the probability that the response time is above `t`.
@@ -87,16 +83,10 @@ impl Tail {
                 alone
             }
         };
-        let of_kind = |(share, mean, shape): &(f64, f64, Shape)| {
-            share
-                * match shape {
-                    Shape::Floor { floor, rate } => after(rate / mean, t - floor * mean),
-                    Shape::Two(parts) => {
-                        parts.iter().map(|(p, rate)| p * after(rate / mean, t)).sum()
-                    }
-                }
-        };
-        self.kinds.iter().map(of_kind).sum()
+        match self.shape {
+            Shape::Floor { floor, rate } => after(rate, t - floor),
+            Shape::Two(parts) => parts.iter().map(|(p, rate)| p * after(*rate, t)).sum(),
+        }
     }
 
     /// Returns the `quantile`, above 0 and below 1.
@@ -152,7 +142,7 @@ mod tests {
     #[test]
     fn exact_for_one_server_and_exponential_service() {
         for load in [0.1, 0.5, 0.9] {
-            let tail = Tail::new(load, load / (1.0 - load), &[(1.0, 1.0, 1.0)]);
+            let tail = Tail::new(load, load / (1.0 - load), 1.0);
             for quantile in [0.5, 0.9, 0.99, 0.999] {
                 let exact = -(1.0_f64 - quantile).ln() / (1.0 - load);
                 assert!((tail.quantile(quantile) / exact - 1.0).abs() < 1e-9, "{load} {quantile}");
@@ -164,17 +154,12 @@ mod tests {
     #[test]
     fn the_mean_is_kept() {
         for (waits, wait) in [(0.0, 0.0), (0.3, 0.5), (0.9, 8.0)] {
-            let one = [0.0, 0.04, 0.5, 1.0, 1.001, 4.0].map(|scv| vec![(1.0, 1.0, scv)]);
-            let two = vec![(0.75, 0.5, 0.01), (0.25, 2.5, 2.0)];
-            for kinds in one.into_iter().chain([two]) {
-                let tail = Tail::new(waits, wait, &kinds);
+            for scv in [0.0, 0.04, 0.5, 1.0, 1.001, 4.0] {
+                let tail = Tail::new(waits, wait, scv);
                 let step = 1e-3;
                 let area: f64 =
                     (0..300_000).map(|i| tail.above((f64::from(i) + 0.5) * step) * step).sum();
-                assert!(
-                    (area / (1.0 + wait) - 1.0).abs() < 1e-3,
-                    "{waits} {wait} {kinds:?}: {area}"
-                );
+                assert!((area / (1.0 + wait) - 1.0).abs() < 1e-3, "{waits} {wait} {scv}: {area}");
             }
         }
     }
@@ -190,7 +175,7 @@ mod tests {
             let square = times.iter().map(|time| time * time).sum::<f64>() / 2e5;
             assert!((mean - 1.0).abs() < 0.02, "{scv}: {mean}");
             assert!((square - 1.0 - scv).abs() < 0.05 * (1.0 + scv), "{scv}: {square}");
-            let median = Tail::new(0.0, 0.0, &[(1.0, 1.0, scv)]).quantile(0.5);
+            let median = Tail::new(0.0, 0.0, scv).quantile(0.5);
             let below = times.iter().filter(|time| **time <= median + 1e-9).count();
             assert!(scv == 0.0 || (99_000..101_000).contains(&below), "{scv}: {below}");
         }
@@ -198,10 +183,10 @@ mod tests {
 
     #[test]
     fn constant_service_and_no_wait_is_constant() {
-        let tail = Tail::new(0.0, 0.0, &[(1.0, 1.0, 0.0)]);
+        let tail = Tail::new(0.0, 0.0, 0.0);
         assert!((tail.quantile(0.5) - 1.0).abs() < 1e-12);
         assert!((tail.quantile(0.999) - 1.0).abs() < 1e-12);
-        let negative_zero = Tail::new(0.5, 1.0, &[(1.0, 1.0, -0.0)]).quantile(0.99);
-        assert_eq!(negative_zero, Tail::new(0.5, 1.0, &[(1.0, 1.0, 0.0)]).quantile(0.99));
+        let negative_zero = Tail::new(0.5, 1.0, -0.0).quantile(0.99);
+        assert_eq!(negative_zero, Tail::new(0.5, 1.0, 0.0).quantile(0.99));
     }
 }

@@ -2,7 +2,6 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod forecast;
-mod money;
 mod no_panic;
 mod prices;
 mod queue;
@@ -12,17 +11,12 @@ mod simulator;
 mod what_if;
 
 use tollgate_fleet::queue::ServiceTime;
-use tollgate_fleet::{Currency, Price};
 use tollgate_record::{Estimate, Record, jsonl};
 
 /// Returns a service time that is known without error.
 fn exact(mean_ns: f64, scv: f64) -> ServiceTime {
     let of = |x| Estimate::exact(x).unwrap();
     ServiceTime::new(of(mean_ns), of(scv)).unwrap()
-}
-
-fn price(usd_per_core_hour: f64) -> Price {
-    Price::per_core_hour(usd_per_core_hour, Currency::USD).unwrap()
 }
 
 /// Asserts that all records can be written and read again, and that no two have the same subject

@@ -3,10 +3,7 @@
 use proptest::prelude::*;
 use tollgate_fleet::queue::{Discipline, ServiceTime, Station};
 use tollgate_fleet::scaling::{Law, Point, fit};
-use tollgate_fleet::{
-    Burst, Compared, Currency, Demand, Power, Price, SessionCost, Utilisation, cost_of_million,
-    saving, size,
-};
+use tollgate_fleet::{Demand, Paid, PricedMachine, SessionCost, Utilisation, backlog, size};
 use tollgate_record::{Estimate, Nanos, PerSecond};
 
 /// Returns zeros of both signs, and the smallest positive numbers, normal and subnormal.
@@ -38,83 +35,65 @@ proptest! {
 
     #[test]
     fn sizes_and_costs(
-        cpu_ns in [estimate(), estimate()],
+        cpu_ns in estimate(),
         bytes in any::<u64>(),
         demand in demand(),
         share in number(),
         amount in number(),
-        watts in estimate(),
         cores in any::<u32>(),
     ) {
         let utilisation = Utilisation::new(share).unwrap_or_default();
-        let costs = cpu_ns.map(|cpu_ns| SessionCost::new(cpu_ns, bytes));
-        let price = Price::per_core_hour(amount, Currency::USD);
-        if let [Ok(first), Ok(second)] = costs {
-            let _ = (first.sessions_per_s(), first.bits_per_s());
-            let _ = first.with_resumption(&second, share);
-            if let Ok(sizing) = size(&first, demand, utilisation) {
-                prop_assert!(sizing.whole_cores.point() >= sizing.cores.point() * (1.0 - 1e-15));
-                let _ = (sizing.cores_left(cores), sizing.machines(cores));
-            }
-            if let Ok(price) = price {
-                let _ = cost_of_million(&first, utilisation, price, Power::WattsPerCore(watts));
-                for compared in [Compared::Apart, Compared::Paired { times_as_fast: watts }] {
-                    let _ = saving(&first, &second, compared, demand, utilisation, price);
-                }
-            }
+        let Ok(session) = SessionCost::new(cpu_ns, bytes) else { return Ok(()) };
+        let _ = (session.sessions_per_s(), session.bits_per_s());
+        if let Ok(sizing) = size(&session, demand, utilisation) {
+            prop_assert!(sizing.whole_cores.point() >= sizing.cores.point() * (1.0 - 1e-15));
+            let _ = (sizing.cores_left(cores), sizing.machines(cores));
+        }
+        for paid in [Paid::PerHour(amount), Paid::Once { amount, years: Some(share) }] {
+            let machine = PricedMachine {
+                name: String::new(),
+                cores,
+                paid,
+                currency: String::new(),
+                date: String::new(),
+                source: String::new(),
+            };
+            let _ = machine.cost_of_million(&session, utilisation);
+            let _ = machine.per_session_per_s(&session, utilisation);
         }
     }
 
     #[test]
     fn queues(
-        moments in [[estimate(), estimate()], [estimate(), estimate()]],
+        moments in [estimate(), estimate()],
         cores in 0..300_u32,
-        discipline in prop::sample::select(vec![
-            Discipline::OneQueue, Discipline::QueuePerCore, Discipline::Sharing,
-        ]),
-        numbers in [number(), number(), number(), number()],
+        discipline in prop::sample::select(vec![Discipline::OneQueue, Discipline::QueuePerCore]),
+        numbers in [number(), number(), number()],
     ) {
-        let [load, quantile, rate, share] = numbers;
-        let burst = Burst {
-            usual: PerSecond::new(load),
-            rate: PerSecond::new(rate),
-            length: Nanos::new(quantile),
-        };
-        let _ = burst.backlog(cores, moments[0][0]);
-        let kinds = moments.map(|[mean, scv]| ServiceTime::new(mean, scv));
-        let (Ok(station), [Ok(one), Ok(other)]) = (Station::new(cores, discipline), kinds) else {
-            return Ok(());
-        };
-        let mixed = ServiceTime::mixed(&[(share, one.clone()), (1.0 - share, other.clone())]);
-        for service in [&one, &other].into_iter().chain(mixed.as_ref().ok()) {
-            let _ = station.at_rate(PerSecond::new(rate), service);
-            let _ = station.at_load(load, service);
-            let _ = station.quantile_at_rate(quantile, PerSecond::new(rate), service);
-            let _ = station.quantile_at_load(quantile, load, service);
-            let _ = station.load_where(rate, service);
+        let [load, quantile, rate] = numbers;
+        let rate = PerSecond::new(rate);
+        let _ = backlog(cores, moments[0], rate, Nanos::new(quantile));
+        let service = ServiceTime::new(moments[0], moments[1]);
+        if let (Ok(station), Ok(service)) = (Station::new(cores, discipline), service) {
+            let _ = station.at_load(load, &service);
+            let _ = station.quantile_at_rate(quantile, rate, &service);
+            let _ = station.quantile_at_load(quantile, load, &service);
         }
-        let _ = station.gain(PerSecond::new(rate), &one, &other);
     }
 
     #[test]
     fn laws(
         points in prop::collection::vec((0..100_000_u32, estimate()), 0..6),
-        numbers in [number(), number(), number(), number()],
+        numbers in [number(), number(), number()],
     ) {
-        let [one_core, contention, coherency, rate] = numbers;
+        let [one_core, contention, coherency] = numbers;
         if let Ok(law) = Law::new(PerSecond::new(one_core), contention, coherency) {
-            let _ = law.cores_for(PerSecond::new(rate), Utilisation::DEFAULT);
-            let _ = law.peak_cores();
+            let _ = law.rate(points.len().try_into().unwrap_or(0));
         }
         let points: Vec<Point> =
             points.into_iter().map(|(cores, per_s)| Point { cores, per_s }).collect();
         if let Ok(fit) = fit(&points) {
             let _ = (fit.rate(7), fit.rate(0), fit.rate(u32::MAX), fit.worst_residual());
         }
-    }
-
-    #[test]
-    fn samples(times in prop::collection::vec(number().prop_map(Nanos::new), 28..40)) {
-        let _ = ServiceTime::from_samples(&times);
     }
 }

@@ -1,7 +1,8 @@
 //! Price files.
 
 use proptest::prelude::*;
-use tollgate_fleet::{Paid, Prices};
+use tollgate_fleet::{Paid, PricedMachine, Prices, SessionCost, Utilisation};
+use tollgate_record::Estimate;
 
 const GOOD: &str = r#"
 [[machine]]
@@ -11,7 +12,6 @@ price_per_hour = 0.64
 currency = "EUR"
 date = 2026-11-27
 source = "made up"
-watts = 180
 
 [[machine]]
 name = "eti10-blade"
@@ -25,15 +25,18 @@ source = "SIGCOMM 2010"
 #[test]
 fn a_file_has_rented_and_bought_machines() {
     let prices = Prices::from_toml(GOOD).unwrap();
-    let [rented, bought] = prices.machines() else { panic!("{prices:?}") };
+    let [rented, bought] = &*prices.machines else { panic!("{prices:?}") };
     assert_eq!(rented.paid, Paid::PerHour(0.64));
     assert_eq!(bought.paid, Paid::Once { amount: 3999.0, years: None });
-    assert_eq!((bought.date.as_str(), bought.watts), ("2010-08-30", None));
-    assert_eq!(rented.per_core_hour().unwrap().unwrap().amount(), 0.04);
-    assert_eq!(bought.per_core_hour(), Ok(None));
+    assert_eq!(bought.date, "2010-08-30");
+    let session = SessionCost::new(Estimate::exact(400e3).unwrap(), 1).unwrap();
+    let cost = |of: &PricedMachine| of.cost_of_million(&session, Utilisation::new(0.5).unwrap());
+    // 800 s of a core for 0.04 EUR an hour
+    assert!((cost(rented).unwrap().unwrap().point() - 800.0 * 0.04 / 3600.0).abs() < 1e-12);
+    assert_eq!(cost(bought), Ok(None));
     assert_eq!(rented.stated(), "0.64 EUR an hour");
     let years = Prices::from_toml(&GOOD.replace("price = 3999", "price = 3999\nyears = 5"));
-    assert_eq!(years.unwrap().machines()[1].stated(), "3999 USD for 5 years");
+    assert_eq!(years.unwrap().machines[1].stated(), "3999 USD for 5 years");
 }
 
 /// Each error has one line, which names the line of the file and the remedy.
@@ -52,12 +55,15 @@ fn bad_files_are_refused_with_line_and_remedy() {
         ("2026-11-27", "2026-13-27", "line 7"),
         ("\"made up\"", "\" \"", "line 8: machine.source: say in one line"),
         ("\"made up\"", "\"a\\u001b[31m\"", "line 8: machine.source: say in one line"),
-        ("watts = 180", "watts = 0", "line 9: machine.watts: give a number above 0"),
-        ("watts = 180", "volts = 180", "line 9: machine.volts: unknown field `volts`"),
-        ("watts = 180", "years = 5", "line 2: machine: years is for a price that is paid once"),
-        ("watts = 180", "price = 5", "line 2: machine: give one of price"),
+        ("cores = 16", "cores = 16\nvolts = 1", "line 5: machine.volts: unknown field `volts`"),
+        (
+            "cores = 16",
+            "cores = 16\nyears = 5",
+            "line 2: machine: years is for a price that is paid",
+        ),
+        ("cores = 16", "cores = 16\nprice = 5", "line 2: machine: give one of price"),
         ("price_per_hour = 0.64", "", "line 2: machine: give one of price"),
-        ("eti10-blade", "example-16", "line 11: machine: example-16 has two prices"),
+        ("eti10-blade", "example-16", "line 10: machine: example-16 has two prices"),
         ("currency = \"EUR\"", "", "missing field `currency`"),
         ("[[machine]]", "[[machine]", "line 2"),
     ] {
@@ -78,9 +84,8 @@ proptest! {
         let end = (at + length).min(GOOD.len());
         let edited = format!("{}{text}{}", &GOOD[..at], &GOOD[end..]);
         match Prices::from_toml(&edited) {
-            Ok(prices) => for machine in prices.machines() {
+            Ok(prices) => for machine in &prices.machines {
                 prop_assert!(machine.cores > 0 && !machine.stated().is_empty());
-                prop_assert!(machine.per_core_hour().is_ok() && machine.power().is_ok());
             },
             Err(error) => prop_assert!(!error.to_string().contains(char::is_control), "{error}"),
         }

@@ -2,13 +2,12 @@
 
 use proptest::prelude::*;
 use tollgate_fleet::queue::{Discipline, ServiceTime, Station};
-use tollgate_fleet::{Burst, Error};
+use tollgate_fleet::{Error, backlog};
 use tollgate_record::{Estimate, Nanos, PerSecond};
 
 use crate::exact;
 
-const DISCIPLINES: [Discipline; 3] =
-    [Discipline::OneQueue, Discipline::QueuePerCore, Discipline::Sharing];
+const DISCIPLINES: [Discipline; 2] = [Discipline::OneQueue, Discipline::QueuePerCore];
 
 fn station(cores: u32, discipline: Discipline) -> Station {
     Station::new(cores, discipline).unwrap()
@@ -20,44 +19,15 @@ fn mean_response(station: Station, load: f64, service: &ServiceTime) -> f64 {
 
 #[test]
 fn one_core_has_the_textbook_response_time() {
-    // With 900 arrivals per second and service times of 1 ms, the mean response time is 10 ms in
-    // M/M/1 and 5.5 ms in M/D/1.
+    // At a load of 0.9 and service times of 1 ms, the mean response time is 10 ms in M/M/1 and 5.5 ms
+    // in M/D/1.
     for discipline in DISCIPLINES {
-        let at =
-            |scv| station(1, discipline).at_rate(PerSecond::new(900.0), &exact(1e6, scv)).unwrap();
+        let at = |scv| station(1, discipline).at_load(0.9, &exact(1e6, scv)).unwrap();
         let markov = at(1.0);
-        assert!((markov.utilisation.point() - 0.9).abs() < 1e-12);
         assert!((markov.waits.point() - 0.9).abs() < 1e-12);
         assert!((markov.response_ns.point() - 10e6).abs() < 1e-3);
-        let constant = at(0.0).response_ns.point();
-        let expected = if discipline == Discipline::Sharing { 10e6 } else { 5.5e6 };
-        assert!((constant - expected).abs() < 1e-3, "{discipline:?}: {constant}");
+        assert!((at(0.0).response_ns.point() - 5.5e6).abs() < 1e-3);
     }
-}
-
-#[test]
-fn the_load_at_which_the_response_doubles() {
-    // M/G/1: the mean wait in service times, load (1 + scv) / (2 (1 - load)), is 1 at
-    // load = 2 / (3 + scv).
-    for scv in [0.0, 0.25, 1.0, 4.0] {
-        let load =
-            station(1, Discipline::OneQueue).load_where(2.0, &exact(1e6, scv)).unwrap().point();
-        assert!((load - 2.0 / (3.0 + scv)).abs() < 1e-12, "{scv}: {load}");
-    }
-    // M/M/2: the mean response in service times, 1 / (1 - load^2), is 2 at load = sqrt(1/2).
-    let two = station(2, Discipline::OneQueue).load_where(2.0, &exact(1e6, 1.0)).unwrap().point();
-    assert!((two - 0.5_f64.sqrt()).abs() < 1e-12);
-    // Sharing: the load is 1/2 for any variation.
-    let sharing =
-        station(8, Discipline::Sharing).load_where(2.0, &exact(1e6, 9.0)).unwrap().point();
-    assert!((sharing - 0.5).abs() < 1e-12);
-    assert!(station(1, Discipline::OneQueue).load_where(1.0, &exact(1e6, 0.0)).is_err());
-    // An uncertain variation gives an uncertain load.
-    let scv = Estimate::new(1.0, (0.0, 4.0), 30).unwrap();
-    let service = ServiceTime::new(Estimate::exact(1e6).unwrap(), scv).unwrap();
-    let knee = station(1, Discipline::OneQueue).load_where(2.0, &service).unwrap();
-    let (low, high) = knee.interval();
-    assert!((low - 2.0 / 7.0).abs() < 1e-12 && (high - 2.0 / 3.0).abs() < 1e-12);
 }
 
 #[test]
@@ -65,7 +35,7 @@ fn an_overload_has_no_mean() {
     for discipline in DISCIPLINES {
         let station = station(4, discipline);
         for rate in [4000.0, 4400.0] {
-            let result = station.at_rate(PerSecond::new(rate), &exact(1e6, 1.0));
+            let result = station.quantile_at_rate(0.5, PerSecond::new(rate), &exact(1e6, 1.0));
             assert_eq!(
                 result,
                 Err(Error::Unstable { utilisation: rate / 4000.0 }),
@@ -79,11 +49,11 @@ fn an_overload_has_no_mean() {
         // If service times are 1 ms +- 5 %, a rate of 3900/s may be too high.
         let mean = Estimate::new(1e6, (0.95e6, 1.05e6), 30).unwrap();
         let service = ServiceTime::new(mean, Estimate::exact(1.0).unwrap()).unwrap();
-        let result = station.at_rate(PerSecond::new(3900.0), &service);
+        let result = station.quantile_at_rate(0.5, PerSecond::new(3900.0), &service);
         assert!(matches!(result, Err(Error::PerhapsUnstable { utilisation }) if utilisation > 1.0));
-        assert!(station.at_rate(PerSecond::new(3700.0), &service).is_ok());
+        assert!(station.quantile_at_rate(0.5, PerSecond::new(3700.0), &service).is_ok());
         for bad in [-1.0, f64::NAN, f64::INFINITY] {
-            assert!(station.at_rate(PerSecond::new(bad), &service).is_err());
+            assert!(station.quantile_at_rate(0.5, PerSecond::new(bad), &service).is_err());
             assert!(station.at_load(bad, &service).is_err());
         }
     }
@@ -98,51 +68,25 @@ fn invalid_stations_and_quantiles_are_refused() {
         let result = station(2, Discipline::OneQueue).quantile_at_load(bad, 0.5, &service);
         assert!(matches!(result, Err(Error::Rejected { .. })), "{bad}");
     }
-    let sharing = station(2, Discipline::Sharing).quantile_at_load(0.9, 0.5, &service);
-    assert_eq!(sharing, Err(Error::NoQuantile));
 }
 
-/// [ITA00]: at the same arrival rate, a faster engine improves the response time by a larger factor
-/// than the capacity.
-#[test]
-fn a_faster_engine_gains_more_response_time_than_capacity() {
-    // At 900 arrivals per second, a service time of 1 ms gives a response time of 10 ms. A service
-    // time of 1/1.4 ms gives (1/1.4) / (1 - 0.9/1.4) = 2 ms.
-    let (slow, fast) = (exact(1e6, 1.0), exact(1e6 / 1.4, 1.0));
-    let rate = PerSecond::new(900.0);
-    let gain = station(1, Discipline::OneQueue).gain(rate, &slow, &fast).unwrap();
-    assert!((gain.capacity.point() - 1.4).abs() < 1e-12);
-    assert!((gain.response.point() - 5.0).abs() < 1e-9);
-    let unstable = station(1, Discipline::OneQueue).gain(PerSecond::new(1100.0), &slow, &fast);
-    assert!(matches!(unstable, Err(Error::Unstable { .. })));
-}
-
+/// [ITA00]: a faster engine serves a burst without backlog.
 #[test]
 fn a_faster_engine_serves_a_burst_without_backlog() {
-    let burst = Burst {
-        usual: PerSecond::new(1400.0),
-        rate: PerSecond::new(2600.0),
-        length: Nanos::new(30e9),
-    };
-    let backlog = |mean| burst.backlog(2, Estimate::exact(mean).unwrap()).unwrap();
-    // A capacity of 2000/s leaves an excess of 600/s for 30 s. After that, 600/s of the capacity is
-    // free.
-    let slow = backlog(1e6);
-    assert_eq!((slow.sessions.point(), slow.drain_ns.point()), (18_000.0, 30e9));
-    assert!((slow.wait_ns.point() - 9e9).abs() < 1.0);
+    let (rate, length) = (PerSecond::new(2600.0), Nanos::new(30e9));
+    let after = |mean| backlog(2, Estimate::exact(mean).unwrap(), rate, length).unwrap();
+    // A capacity of 2000/s leaves an excess of 600/s for 30 s.
+    let slow = after(1e6);
+    assert_eq!((slow.sessions.point(), slow.drain_ns.point()), (18_000.0, 9e9));
     // A capacity of 2800/s keeps up with the burst.
-    let fast = backlog(1e6 / 1.4);
-    let all = [fast.sessions, fast.wait_ns, fast.drain_ns].map(|x| x.point());
-    assert_eq!(all, [0.0; 3]);
-    let never = burst.backlog(1, Estimate::exact(1e6).unwrap());
-    assert_eq!(never, Err(Error::Unstable { utilisation: 1.4 }));
-    assert!(burst.backlog(0, Estimate::exact(1e6).unwrap()).is_err());
+    let fast = after(1e6 / 1.4);
+    assert_eq!((fast.sessions.point(), fast.drain_ns.point()), (0.0, 0.0));
+    assert!(backlog(0, Estimate::exact(1e6).unwrap(), rate, length).is_err());
+    // A capacity of 2222/s has an excess of 378/s, and one of 1818/s an excess of 782/s.
     let wide = Estimate::new(1e6, (0.9e6, 1.1e6), 9).unwrap();
-    let (low, high) = burst.backlog(2, wide).unwrap().drain_ns.interval();
-    // A capacity of 2222/s has an excess of 378/s, and after the burst 822/s free. A capacity of
-    // 1818/s has an excess of 782/s, and after the burst 418/s free.
-    assert!((low / 30e9 - 340.0 / 740.0).abs() < 1e-12, "{low}");
-    assert!((high / 30e9 - 860.0 / 460.0).abs() < 1e-12, "{high}");
+    let (low, high) = backlog(2, wide, rate, length).unwrap().drain_ns.interval();
+    assert!((low / 30e9 - 340.0 / 2000.0).abs() < 1e-12, "{low}");
+    assert!((high / 30e9 - 860.0 / 2000.0).abs() < 1e-12, "{high}");
 }
 
 fn discipline() -> impl Strategy<Value = Discipline> {
@@ -180,19 +124,6 @@ proptest! {
         prop_assert!(one <= response(cores, Discipline::QueuePerCore) * (1.0 + 1e-12));
     }
 
-    #[test]
-    fn the_knee_is_where_it_is_said_to_be(
-        cores in 1..100_u32,
-        discipline in discipline(),
-        times in 1.01..50.0_f64,
-        scv in 0.0..10.0_f64,
-    ) {
-        let (station, service) = (station(cores, discipline), exact(1e6, scv));
-        let load = station.load_where(times, &service).unwrap().point();
-        let reached = mean_response(station, load, &service) / 1e6;
-        prop_assert!((reached / times - 1.0).abs() < 1e-6, "{reached} at {load}");
-    }
-
     /// The interval of the result contains the results of all values within the inputs' intervals.
     #[test]
     fn intervals_hold_what_they_should(
@@ -204,17 +135,15 @@ proptest! {
     ) {
         let spread = |x: f64| Estimate::new(x, (0.9 * x, 1.1 * x), 30).unwrap();
         let inside = |x: f64, at: f64| x * (0.9 + 0.2 * at);
-        let rate = PerSecond::new(load * f64::from(cores) * 1e3);
         let uncertain = ServiceTime::new(spread(1e6), spread(scv)).unwrap();
         let certain = exact(inside(1e6, within.0), inside(scv, within.1));
         let station = station(cores, discipline);
         let (wide, narrow) =
-            (station.at_rate(rate, &uncertain).unwrap(), station.at_rate(rate, &certain).unwrap());
+            (station.at_load(load, &uncertain).unwrap(), station.at_load(load, &certain).unwrap());
         let holds = |wide: Estimate, narrow: Estimate| {
             let ((low, high), x) = (wide.interval(), narrow.point());
             low * (1.0 - 1e-9) <= x && x <= high * (1.0 + 1e-9)
         };
-        prop_assert!(holds(wide.utilisation, narrow.utilisation));
         prop_assert!(holds(wide.waits, narrow.waits));
         prop_assert!(holds(wide.wait_ns, narrow.wait_ns));
         prop_assert!(holds(wide.response_ns, narrow.response_ns));

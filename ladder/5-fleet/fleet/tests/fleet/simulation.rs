@@ -23,14 +23,10 @@ enum Service {
     Exponential,
     /// One of two exponential times with balanced means: variation 4.
     Two,
-    /// Like full and resumed handshakes: a fifth of the sessions take nine times as long as the
-    /// others, and each kind has a variation of 10 %.
-    FullOrResumed,
 }
 
 impl Service {
-    const ALL: [Self; 5] =
-        [Self::Constant, Self::Erlang4, Self::Exponential, Self::Two, Self::FullOrResumed];
+    const ALL: [Self; 4] = [Self::Constant, Self::Erlang4, Self::Exponential, Self::Two];
 
     fn draw(self, random: &mut fastrand::Rng) -> f64 {
         let mut exponential = || -(1.0 - random.f64()).ln();
@@ -43,10 +39,6 @@ impl Service {
                 let p = f64::midpoint(1.0, 0.6_f64.sqrt());
                 if random.f64() < p { time / (2.0 * p) } else { time / (2.0 * (1.0 - p)) }
             }
-            Self::FullOrResumed => {
-                let of_kind = if random.f64() < 0.2 { 9.0 } else { 1.0 } / 2.6;
-                of_kind * (0.9 + 0.2 * random.f64())
-            }
         }
     }
 
@@ -56,18 +48,11 @@ impl Service {
             Self::Erlang4 => 0.25,
             Self::Exponential => 1.0,
             Self::Two => 4.0,
-            // (0.2 x 81 + 0.8) / 2.6^2 x (1 + 0.01 / 3) - 1
-            Self::FullOrResumed => 17.0 / 6.76 * (1.0 + 0.01 / 3.0) - 1.0,
         }
     }
 
     fn time(self) -> ServiceTime {
-        let of = |mean: f64, scv: f64| exact(mean * MEAN_NS, scv);
-        if let Self::FullOrResumed = self {
-            let kind = |mean| of(mean / 2.6, 0.01 / 3.0);
-            return ServiceTime::mixed(&[(0.2, kind(9.0)), (0.8, kind(1.0))]).unwrap();
-        }
-        of(1.0, self.scv())
+        exact(MEAN_NS, self.scv())
     }
 }
 
@@ -192,24 +177,6 @@ fn the_errors_of_the_forecast_are_within_the_documented_limits() {
                 assert!(of[1].abs() < RESPONSE_ERROR_MAX, "{about}");
                 assert!(of[2].abs() < QUANTILE_ERROR_MAX, "{about}");
                 assert!(of[3].abs() < QUANTILE_ERROR_MAX, "{about}");
-            }
-        }
-    }
-}
-
-/// Prints the whole grid. Run `cargo test -- --ignored --nocapture the_whole_grid`.
-#[test]
-#[allow(clippy::print_stderr, reason = "printing is its purpose")]
-#[ignore = "prints the errors of an approximation, and checks nothing"]
-fn the_whole_grid() {
-    for service in Service::ALL {
-        for servers in [1, 2, 4, 16, 64] {
-            for load in [0.3, 0.5, 0.7, 0.8, 0.9] {
-                let [wait, response, p90, p99] = errors(servers, load, service, 4_000_000);
-                eprintln!(
-                    "{service:?} c={servers} load {load}: wait {wait:+.3} response {response:+.3} \
-                     p90 {p90:+.3} p99 {p99:+.3}"
-                );
             }
         }
     }

@@ -3,7 +3,7 @@
 
 use tollgate_fleet::Error;
 use tollgate_fleet::queue::{Discipline, ServiceTime, Station};
-use tollgate_fleet::simulation::{Batching, Clients, Outcome, Simulator};
+use tollgate_fleet::simulation::{Clients, Outcome, Simulator};
 use tollgate_record::Nanos;
 
 use crate::exact;
@@ -23,7 +23,7 @@ fn poisson(load: f64, sessions: usize) -> Vec<Nanos> {
 }
 
 fn clients(patience_ns: Vec<f64>, retries: u32) -> Clients {
-    Clients { patience_ns, retries, backoff_ns: 0.0, abandoned_work: 0.0 }
+    Clients { patience_ns, retries, abandoned_work: 0.0 }
 }
 
 fn run(cores: u32, service: &ServiceTime, clients: Clients, arrivals: Vec<Nanos>) -> Vec<Outcome> {
@@ -92,16 +92,12 @@ fn exponential_patience_is_erlang_a() {
 
 #[test]
 fn patient_clients_wait_as_the_formula_says() {
-    let mixed = ServiceTime::mixed(&[
-        (0.2, exact(9.0 / 2.6 * WORK_NS, 0.0)),
-        (0.8, exact(1.0 / 2.6 * WORK_NS, 0.0)),
-    ])
-    .unwrap();
+    let varied = exact(WORK_NS, 1.5);
     let station = Station::new(1, Discipline::OneQueue).unwrap();
-    let run = run(1, &mixed, clients(vec![NEVER], 3), poisson(0.6, 400_000));
+    let run = run(1, &varied, clients(vec![NEVER], 3), poisson(0.6, 400_000));
     assert_eq!((attempts(&run), left(&run)), (4e5, 0.0));
     let mean = responses(&run).into_iter().map(Option::unwrap).sum::<f64>() / 4e5;
-    let formula = station.at_load(0.6, &mixed).unwrap().response_ns.point();
+    let formula = station.at_load(0.6, &varied).unwrap().response_ns.point();
     assert!((mean / formula - 1.0).abs() < 0.03, "{mean} {formula}");
     let (busy, wasted) = work(&run);
     assert!((busy / 4e5 / WORK_NS - 1.0).abs() < 0.01 && wasted == 0.0, "{busy} {wasted}");
@@ -110,22 +106,18 @@ fn patient_clients_wait_as_the_formula_says() {
 /// Sessions of 10 ns at 0, 1 and 2 ns with a timeout of 15 ns.
 #[test]
 fn a_small_case_by_hand() {
-    let of = |retries, backoff_ns, abandoned_work| {
-        let clients = Clients { patience_ns: vec![15.0], retries, backoff_ns, abandoned_work };
+    let of = |retries, abandoned_work| {
+        let clients = Clients { patience_ns: vec![15.0], retries, abandoned_work };
         run(1, &exact(10.0, 0.0), clients, [0.0, 1.0, 2.0].map(Nanos::new).to_vec())
     };
     // The second is served from 10 to 20, too late; the third left at 17, at 20 nobody is there.
-    let knows = of(0, 0.0, 0.0);
+    let knows = of(0, 0.0);
     assert_eq!(responses(&knows), [Some(10.0), None, None]);
     assert_eq!((attempts(&knows), left(&knows), work(&knows)), (3.0, 1.0, (20.0, 10.0)));
-    assert_eq!(work(&of(0, 0.0, 0.7)), (27.0, 17.0));
+    assert_eq!(work(&of(0, 0.7)), (27.0, 17.0));
     // Second attempts at 16 and 17: served from 20 to 30, and from 30 to 40, which is too late.
-    let again = of(1, 0.0, 0.0);
+    let again = of(1, 0.0);
     assert_eq!((responses(&again), attempts(&again)), (vec![Some(10.0), Some(29.0), None], 5.0));
-    // With a backoff of 5 ns, second attempts at 21 and 22, third ones 10 ns after the timeout.
-    let later = of(2, 5.0, 0.0);
-    assert_eq!(responses(&later), [Some(10.0), Some(30.0), Some(55.0)]);
-    assert_eq!(attempts(&later), 6.0);
 }
 
 /// A server that serves clients that have gone does less for the others; retries make it worse.
@@ -149,20 +141,17 @@ fn what_has_no_meaning_is_refused() {
     for wrong in [
         Clients { patience_ns: Vec::new(), ..good.clone() },
         Clients { patience_ns: vec![0.0], ..good.clone() },
-        Clients { backoff_ns: f64::NAN, ..good.clone() },
         Clients { abandoned_work: 1.1, ..good.clone() },
     ] {
         let station = Station::new(1, Discipline::OneQueue).unwrap();
         assert!(Simulator::new(station, &exact(1.0, 0.0), wrong).is_err());
     }
-    let per_core = Station::new(2, Discipline::QueuePerCore).unwrap();
-    assert!(Simulator::new(per_core, &exact(1.0, 0.0), good).is_err());
 }
 
 /// Three requests of a core that runs batches of up to two.
 #[test]
 fn batches_take_what_waits() {
-    let core = Simulator::batching(vec![10.0, 12.0]).unwrap();
+    let core = Simulator::batching(0.0, &[10.0, 12.0]).unwrap();
     let run = core.run([0.0, 5.0, 6.0, 7.0].map(Nanos::new), 1);
     // the first is alone, two wait until 10, and the last until 22
     assert_eq!(responses(&run), [Some(10.0), Some(17.0), Some(16.0), Some(25.0)]);
@@ -170,37 +159,46 @@ fn batches_take_what_waits() {
     assert_eq!(work(&run), (32.0, 0.0));
 }
 
+/// Steady states of constant and of exponential times, on one core and on four, and batches of one.
 #[test]
-fn batches_of_one_are_a_queue_of_constant_times() {
-    let core = Batching::new(0.0, &[WORK_NS]).unwrap();
-    let station = Station::new(1, Discipline::OneQueue).unwrap();
-    for load in [0.3, 0.6, 0.9] {
-        let steady = core.at(load * core.capacity_per_s()).unwrap();
-        assert!((steady.busy() / load - 1.0).abs() < 0.02, "{load}: {}", steady.busy());
-        assert!((steady.operations_per_batch() - 1.0).abs() < 1e-9);
-        let formula = station.quantile_at_load(0.9, load, &exact(WORK_NS, 0.0)).unwrap().point();
-        let p90 = steady.quantile_ns(0.9);
-        assert!((p90 / formula - 1.0).abs() < 0.1, "{load}: {p90} {formula}");
+fn steady_states_are_those_of_the_formulas() {
+    for (cores, scv) in [(1, 0.0), (1, 1.0), (4, 0.0), (4, 1.0)] {
+        let station = Station::new(cores, Discipline::OneQueue).unwrap();
+        let service = exact(WORK_NS, scv);
+        let sessions = Simulator::new(station, &service, Clients::patient()).unwrap();
+        let batches = Simulator::batching(0.0, &[WORK_NS]).unwrap();
+        let simulators = [Some(sessions), Some(batches).filter(|_| cores == 1 && scv == 0.0)];
+        let loads = [0.3, 0.6, 0.9];
+        for (core, load) in
+            simulators.iter().flatten().flat_map(|core| loads.map(|load| (core, load)))
+        {
+            let steady = core.steady(load * core.capacity_per_s()).unwrap();
+            assert!((steady.busy / load - 1.0).abs() < 0.03, "{load}: {}", steady.busy);
+            assert!((steady.operations_per_batch - 1.0).abs() < 1e-9);
+            let formula = station.quantile_at_load(0.9, load, &service).unwrap().point();
+            let p90 = steady.quantile_ns(0.9);
+            assert!((p90 / formula - 1.0).abs() < 0.12, "{cores} {scv} {load}: {p90} {formula}");
+        }
     }
 }
 
 #[test]
 fn batches_grow_with_the_load_up_to_the_capacity() {
     let batch_ns: Vec<f64> = (1..=8).map(|n| WORK_NS * f64::from(n).min(3.5)).collect();
-    let core = Batching::new(0.1 * WORK_NS, &batch_ns).unwrap();
+    let core = Simulator::batching(0.1 * WORK_NS, &batch_ns).unwrap();
     assert!((core.capacity_per_s() - 8.0 / 4.3e-3).abs() < 1e-6);
     let [calm, half, busy] =
-        [0.001, 0.5, 0.95].map(|load| core.at(load * core.capacity_per_s()).unwrap());
+        [0.001, 0.5, 0.95].map(|load| core.steady(load * core.capacity_per_s()).unwrap());
     assert!((calm.quantile_ns(0.5) / 1.1e6 - 1.0).abs() < 1e-3);
-    assert!(calm.operations_per_batch() < half.operations_per_batch());
-    assert!(half.operations_per_batch() < busy.operations_per_batch());
-    assert!(busy.operations_per_batch() > 5.0 && busy.busy() > 0.9);
+    assert!(calm.operations_per_batch < half.operations_per_batch);
+    assert!(half.operations_per_batch < busy.operations_per_batch);
+    assert!(busy.operations_per_batch > 5.0 && busy.busy > 0.9);
     assert!(half.quantile_ns(0.99) < busy.quantile_ns(0.99));
-    let too_much = |load: f64| core.at(load * core.capacity_per_s());
+    let too_much = |load: f64| core.steady(load * core.capacity_per_s());
     assert!(matches!(too_much(1.01), Err(Error::Unstable { .. })));
     assert!(too_much(0.96).is_err() && too_much(0.0).is_err());
     for wrong in [vec![], vec![0.0], vec![f64::NAN], vec![1.0; 65]] {
-        assert!(Batching::new(0.0, &wrong).is_err());
+        assert!(Simulator::batching(0.0, &wrong).is_err());
     }
-    assert!(Batching::new(-1.0, &[1.0]).is_err());
+    assert!(Simulator::batching(-1.0, &[1.0]).is_err());
 }

@@ -55,7 +55,6 @@ fn only_the_parts_that_change_and_their_errors_count() {
     close(found.record.estimate, (low, 500e3, 306e3 + 1.02 * 300e3 - 0.99 * 100e3));
     assert_eq!(found.measured, Some(known[1].estimate));
     assert_eq!(found.parts.len(), 1);
-    assert!(!found.is_operation_only);
     let Kind::Predicted { by, from } = &found.record.kind else { panic!() };
     assert_eq!((by.as_str(), from.len()), ("5-fleet", 3), "{from:?}");
 }
@@ -93,26 +92,6 @@ fn the_engine_of_an_installed_server_changes_alone() {
     known.extend(parts("rsa-2048", "tollgate", "", [400.0, 120.0]));
     let found = changed(&known, &change).unwrap();
     assert!((found.record.estimate.point() - (500e3 - 200e3 + 10e3)).abs() < 1e-3);
-}
-
-#[test]
-fn without_predictions_only_the_operation_changes() {
-    let operation = |key: &str, us: f64| {
-        let subject = format!("operation/{key}/sign?by=openssl");
-        record(&subject, "ns_per_operation", Unit::Nanos, 1e3 * us, Kind::Measured)
-    };
-    let known = [
-        server("rsa-2048", "openssl", 500.0),
-        operation("rsa-2048", 230.0),
-        operation("rsa-4096", 900.0),
-    ];
-    let change = Change { key: Some(Key::Rsa(4096)), ..Change::default() };
-    let found = changed(&known, &change).unwrap();
-    assert!(found.is_operation_only);
-    assert!((found.record.estimate.point() - 1170e3).abs() < 1e-3);
-    assert!(matches!(changed(&known[..2], &change), Err(Error::NoPrediction { .. })));
-    let longer = Change { bytes: Some(1), ..change };
-    assert!(matches!(changed(&known, &longer), Err(Error::NoPrediction { .. })));
 }
 
 #[test]

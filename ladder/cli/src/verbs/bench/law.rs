@@ -31,11 +31,11 @@ fn of_law(fit: &Fit, last: u32) -> String {
     let law = fit.law();
     let name = if law.coherency() > 0.0 { "universal scalability law" } else { "Amdahl's law" };
     let ahead = fit.rate(2 * last).map(|rate| {
-        let (low, high) = rate.per_s.interval();
+        let (low, high) = rate.interval();
         format!(
             "; on {} cores it would be {} [{}-{}]",
             2 * last,
-            PerSecond::new(rate.per_s.point()),
+            PerSecond::new(rate.point()),
             PerSecond::new(low),
             PerSecond::new(high)
         )
@@ -63,7 +63,7 @@ fn predicted(points: &[(u32, Record)], fit: &Fit) -> Result<Vec<Record>, CliErro
             like.subject.without(&[word::SERVER_CORES]).with(word::SERVER_CORES, cores)?;
         Ok(Record {
             subject,
-            estimate: rate.per_s,
+            estimate: rate,
             kind: Kind::Predicted { by: word::FLEET_RUNG.to_owned(), from: from.clone() },
             taken_at: Timestamp::now(),
             ..like.clone()

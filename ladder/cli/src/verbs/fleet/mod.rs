@@ -1,18 +1,16 @@
 //! `tollgate fleet`: cores, costs and response times from the cost of a session.
 
-mod mix;
-mod money;
 mod patience;
 mod sessions;
 mod signers;
 mod what_if;
 
 use core::ops::Bound;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use tollgate_fleet::forecast::{Requirements, double_record, gain_records, response_records};
+use tollgate_fleet::forecast::{Requirements, response_records, saving_record};
 use tollgate_fleet::queue::{Discipline, ServiceTime, Station};
 use tollgate_fleet::{Demand, Error, Prices, Utilisation};
 use tollgate_record::{Area, Estimate, PerSecond, Record};
@@ -20,11 +18,10 @@ use tollgate_report::{fleet as fleet_table, heading};
 
 use crate::error::CliError;
 use crate::host::Host;
-use crate::options::values::{Written, share, within};
-use crate::run::{Notes, Run};
+use crate::options::values::{Written, within};
+use crate::read;
+use crate::run::Run;
 
-use mix::Mixed;
-pub(crate) use money::prices;
 use patience::Patience;
 use sessions::MeasuredSession;
 pub(crate) use sessions::rests_on;
@@ -82,17 +79,11 @@ pub(crate) struct Fleet {
     #[command(flatten)]
     pub(crate) written: Written,
 
-    /// Shares of kinds of sessions, one for the session of each file, separated by commas, as in
-    /// 0.2,0.8
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = share)]
-    #[arg(requires = "files")]
-    pub(crate) mix: Vec<f64>,
-
     #[command(flatten)]
     pub(crate) patience: Patience,
 
-    /// Prices and power of machines; without them no costs and no energy are computed
-    #[arg(long, value_name = "FILE", value_parser = money::prices)]
+    /// Prices of machines; without them no costs are computed
+    #[arg(long, value_name = "FILE", value_parser = prices)]
     pub(crate) prices: Option<Prices>,
 
     /// Sessions per second to serve, separated by commas
@@ -119,26 +110,17 @@ pub(crate) fn run(command: &FleetCommand) -> Result<ExitCode, CliError> {
 }
 
 fn sized(options: &Fleet) -> Result<ExitCode, CliError> {
-    let read = sessions::read(options)?;
+    let known = sessions::read(options)?;
     let mut run = Run::new(options.written.json.as_deref())?;
-    let (known, mixed) = match &*options.mix {
-        [] => (read.clone(), Vec::new()),
-        shares => mix::read(options, shares, &run.host)?,
-    };
-    if !mixed.is_empty() {
-        run.output.records(&known)?; // the predictions name them
-    }
-    let predicted = forecast(options, &known, &mixed, &mut run)?;
+    let predicted = collect(options, &known, &mut run)?;
+    let simulated = patience::simulate(options, &sessions::sessions(&known, &run.host)?, &mut run)?;
     // Show the input records, except earlier forecasts.
     let of_server = |record: &&Record| record.subject.area() == Area::Server;
-    let records = [known.iter().filter(of_server).cloned().collect(), predicted].concat();
-    let heading = [read.iter().filter(of_server).cloned().collect(), records.clone()].concat();
-    let heading = heading::lines(&heading) + "\n";
-    let late = patience::text(&records);
+    let shown = [known.iter().filter(of_server).cloned().collect(), predicted].concat();
     let mut published = tollgate_published::records();
     published.retain(|record| record.subject.area() == Area::Fleet);
-    let beside = [records, published].concat();
-    run.end(&(heading + &fleet_table::table(&beside) + &late))
+    let heading = heading::lines(&shown) + "\n";
+    run.end(&(heading + &fleet_table::table(&[shown, published].concat()) + &simulated))
 }
 
 /// Returns predictions from the server records among `known`.
@@ -147,80 +129,30 @@ pub(crate) fn collect(
     known: &[Record],
     run: &mut Run,
 ) -> Result<Vec<Record>, CliError> {
-    forecast(options, known, &[], run)
-}
-
-/// Returns the same predictions, if some sessions are mixed.
-fn forecast(
-    options: &Fleet,
-    known: &[Record],
-    mixed: &[Mixed],
-    run: &mut Run,
-) -> Result<Vec<Record>, CliError> {
-    let Run { host, output, notes } = run;
-    let mut given = sessions::sessions(known, host)?;
-    for one in &mut given {
-        one.kinds = mixed.iter().find(|mixed| mixed.by == one.by).map(|mixed| mixed.kinds.clone());
-    }
+    let measured = sessions::sessions(known, &run.host)?;
+    let station = station(options, &run.host)?;
     let mut records = Vec::new();
-    for one in &given {
-        records.extend(alone(options, host, one, notes)?);
-        let (station, service) = (station(options, host)?, service(options, one)?);
-        records.extend(options.patience.records(one, &station, &service)?);
-        for other in given.iter().filter(|other| other.is_opponent_of(one)) {
-            let found = compared(options, host, known, (one, other), notes);
-            records.extend(found?);
+    for one in &measured {
+        if one.session.bytes() == 0 {
+            run.notes.add("sessions without payload do not fill a link: give --sessions-per-s");
+        }
+        let plan = Requirements {
+            demands: demands(options, one),
+            utilisation: options.utilisation,
+            cores_per_machine: station.cores(),
+            machines: options.prices.iter().flat_map(|prices| prices.machines.clone()).collect(),
+        };
+        records.extend(plan.forecast(&one.basis, &one.session)?);
+        let service = service(options, one)?;
+        records.extend(response_records(&one.basis, &station, &service, &LOADS)?);
+        for other in measured.iter().filter(|other| other.is_opponent_of(one)) {
+            let basis = one.basis.clone().and(&other.record)?;
+            let both = [&one.session, &other.session];
+            let ratio = one.ratio_against(other, known);
+            records.push(saving_record(&basis, &other.by, both, ratio)?);
         }
     }
-    output.records(&records)?;
-    Ok(records)
-}
-
-fn alone(
-    options: &Fleet,
-    host: &Host,
-    one: &MeasuredSession,
-    notes: &mut Notes,
-) -> Result<Vec<Record>, Error> {
-    if one.session.bytes() == 0 {
-        notes.add("sessions without payload do not fill a link: give --sessions-per-s".to_owned());
-    }
-    let plan = Requirements {
-        demands: demands(options, one),
-        utilisation: options.utilisation,
-        cores_per_machine: Some(cores(options, host)),
-        machines: money::machines(options).to_vec(),
-    };
-    let mut records = plan.forecast(&one.basis, &one.session)?;
-    let (station, service) = (station(options, host)?, service(options, one)?);
-    records.extend(response_records(&one.basis, &station, &service, &LOADS)?);
-    records.push(double_record(&one.basis, &station, &service)?);
-    Ok(records)
-}
-
-/// Returns the savings of one engine compared with another, and its gain at one arrival rate.
-fn compared(
-    options: &Fleet,
-    host: &Host,
-    known: &[Record],
-    (one, other): (&MeasuredSession, &MeasuredSession),
-    notes: &mut Notes,
-) -> Result<Vec<Record>, Error> {
-    let basis = one.basis.clone().and(&other.record)?;
-    let mut records = money::savings(options, known, &basis, (one, other))?;
-    let station = station(options, host)?;
-    let (ours, theirs) = (service(options, one)?, service(options, other)?);
-    // The arrival rate at which the slower engine has the given utilisation.
-    let slower = ours.mean_ns().point().max(theirs.mean_ns().point());
-    let per_core = 1e9 / slower * options.utilisation.get();
-    let rate = PerSecond::new((per_core * f64::from(station.cores())).floor());
-    match station.gain(rate, &theirs, &ours) {
-        Ok(gain) => records.extend(gain_records(&basis, &other.by, &station, rate, &gain)?),
-        Err(error @ (Error::Unstable { .. } | Error::PerhapsUnstable { .. })) => {
-            notes.add(format!("no gain in response time was computed: {error}"));
-        }
-        Err(error) => return Err(error),
-    }
+    run.output.records(&records)?;
     Ok(records)
 }
 
@@ -230,22 +162,19 @@ fn demands(options: &Fleet, one: &MeasuredSession) -> Vec<Demand> {
     links.chain(rates).collect()
 }
 
-fn cores(options: &Fleet, host: &Host) -> u32 {
-    options.cores_per_machine.or(host.context.machine.logical_cores).unwrap_or(1)
-}
-
 fn station(options: &Fleet, host: &Host) -> Result<Station, Error> {
-    Station::new(cores(options, host), Discipline::OneQueue)
+    let cores = options.cores_per_machine.or(host.context.machine.logical_cores).unwrap_or(1);
+    Station::new(cores, Discipline::OneQueue)
 }
 
 fn service(options: &Fleet, one: &MeasuredSession) -> Result<ServiceTime, Error> {
-    let variation = Estimate::exact(options.variation)?;
-    let Some(kinds) = &one.kinds else {
-        return ServiceTime::new(one.session.cpu_ns(), variation);
-    };
-    let of_kind =
-        |(share, cpu_ns): &(f64, Estimate)| Ok((*share, ServiceTime::new(*cpu_ns, variation)?));
-    ServiceTime::mixed(&kinds.iter().map(of_kind).collect::<Result<Vec<_>, Error>>()?)
+    ServiceTime::new(one.session.cpu_ns(), Estimate::exact(options.variation)?)
+}
+
+/// Reads a price file.
+pub(crate) fn prices(file: &str) -> Result<Prices, String> {
+    let text = read::text(Path::new(file)).map_err(|error| error.to_string())?;
+    Prices::from_toml(&text).map_err(|error| error.to_string())
 }
 
 pub(crate) fn positive(text: &str) -> Result<f64, String> {

@@ -3,32 +3,30 @@
 use core::time::Duration;
 
 use clap::Args;
-use tollgate_bench::median_estimate;
-use tollgate_fleet::queue::{ServiceTime, Station};
 use tollgate_fleet::simulation::{Clients, Outcome, Simulator, quantile};
 use tollgate_load::Pattern;
 use tollgate_record::vocabulary as word;
-use tollgate_record::{Nanos, Quantity, Record, Subject, Unit};
+use tollgate_record::{Estimate, Nanos, Quantity, Record, Unit};
 use tollgate_report::fleet as fleet_table;
 use tollgate_report::grid::{Column, grid};
 use tollgate_report::text::wrapped;
 
 use super::sessions::MeasuredSession;
+use super::{Fleet, service, station};
 use crate::cells::{float, or_dash, rate};
 use crate::error::CliError;
 use crate::options::values::time;
+use crate::run::Run;
 use crate::verbs::bench::times::short;
 
 /// The loads of the simulation: arriving work, divided by the capacity.
 const LOADS: [f64; 6] = [0.7, 0.9, 1.0, 1.1, 1.2, 1.5];
 
-/// The number of parts of a run whose medians are the figures.
-const PARTS: usize = 5;
-/// The least number of sessions in all parts.
+/// The least number of sessions that are counted.
 const SESSIONS_MIN: f64 = 20_000.0;
 /// The largest number of sessions of a run; each takes some 60 bytes.
 const SESSIONS_MAX: f64 = 5e6;
-/// The number of timeouts before the parts begin: at a load of 110 %, the queue is longer than a
+/// The number of timeouts before sessions are counted: at a load of 110 %, the queue is longer than a
 /// timeout after ten.
 const TIMEOUTS: f64 = 12.0;
 
@@ -66,184 +64,125 @@ pub(crate) struct Patience {
     #[arg(long, value_name = "N", default_value = "0", requires = "patience")]
     #[arg(value_parser = clap::value_parser!(u32).range(0..=10))]
     retries: u32,
-
-    /// Time from a timeout to the next attempt, as in 1s; it doubles with each attempt
-    /// [default: none]
-    #[arg(long, value_name = "TIME", requires = "retries", value_parser = time)]
-    backoff: Option<Duration>,
 }
 
-impl Patience {
-    fn clients(&self) -> Option<Clients> {
-        let ns = |time: Duration| 1e9 * time.as_secs_f64();
-        Some(Clients {
-            patience_ns: vec![ns(self.patience?)],
-            retries: self.retries,
-            backoff_ns: self.backoff.map_or(0.0, ns),
-            abandoned_work: ABANDONED_WORK,
-        })
-    }
-
-    /// Returns the records of a session's loads; none without a timeout.
-    pub(super) fn records(
-        &self,
-        one: &MeasuredSession,
-        station: &Station,
-        service: &ServiceTime,
-    ) -> Result<Vec<Record>, CliError> {
-        let (Some(clients), Some(patience)) = (self.clients(), self.patience) else {
-            return Ok(Vec::new());
-        };
-        let ms = |time: Duration| 1e3 * time.as_secs_f64();
-        let mut basis = one
+/// Simulates each session at all loads, and writes the records. Returns a table for each session;
+/// empty without a timeout.
+pub(super) fn simulate(
+    options: &Fleet,
+    measured: &[MeasuredSession],
+    run: &mut Run,
+) -> Result<String, CliError> {
+    let Patience { patience: Some(patience), retries } = options.patience else {
+        return Ok(String::new());
+    };
+    let ms = 1e3 * patience.as_secs_f64();
+    let clients = Clients { patience_ns: vec![1e6 * ms], retries, abandoned_work: ABANDONED_WORK };
+    let station = station(options, &run.host)?;
+    let mut text = String::new();
+    for one in measured {
+        let service = service(options, one)?;
+        let server = Simulator::new(station, &service, clients.clone())?;
+        let basis = one
             .basis
             .clone()
             .with(word::STATION_CORES, station.cores())?
             .with(word::LINE, station.discipline().word())?
-            .with(word::PATIENCE_MS, ms(patience))?
-            .with(word::RETRIES, self.retries)?
+            .with(word::PATIENCE_MS, ms)?
+            .with(word::RETRIES, retries)?
             .condition(word::SERVICE_NS, service.mean_ns().point())
             .condition(word::SCV, service.scv().point())
             .condition(word::MODEL, "simulated clients that give up");
-        if let Some(backoff) = self.backoff {
-            basis = basis.with(word::BACKOFF_MS, ms(backoff))?;
-        }
-        let server = Simulator::new(*station, service, clients.clone())?;
-        let full = f64::from(station.cores()) * 1e9 / service.mean_ns().point();
-        let mut records = Vec::new();
+        let (mut rows, mut records) = (Vec::new(), Vec::<Record>::new());
         for load in LOADS {
+            let per_s = load * server.capacity_per_s();
+            let figures = figures(&server, &clients, per_s)?;
+            rows.push(row(load, per_s, figures));
             let basis = basis.clone().with(word::LOAD, load)?;
-            let parts = run(&server, &clients, load * full)?;
-            for (number, (quantity, unit)) in FIGURES.into_iter().enumerate() {
-                // times of the few parts in which sessions end would not belong to the other figures
-                let figures: Option<Vec<f64>> = parts.iter().map(|part| part[number]).collect();
-                let estimate = figures.and_then(|figures| median_estimate(&figures));
+            for ((quantity, unit), figure) in FIGURES.into_iter().zip(figures) {
+                let estimate = figure.map(Estimate::exact).transpose()?;
                 records.extend(estimate.map(|estimate| basis.record(quantity, unit, estimate)));
             }
         }
-        Ok(records)
+        run.output.records(&records)?;
+        let title = format!(
+            "{}, {} cores: timeout of clients {ms} ms, retries {retries}",
+            fleet_table::name(&one.record.subject),
+            station.cores(),
+        );
+        text += &format!("\n{}{}", wrapped(&title), grid(&COLUMNS, rows));
     }
+    Ok(text
+        + &wrapped(
+            "load: arriving work without retries, divided by the capacity; done/s: sessions that end \
+             in time; gave up: share of the sessions; attempts: of a session; wasted: share of the CPU \
+             time, for clients that have gone: the server notices only when it answers; p50, p99: of \
+             sessions that end in time, from their first attempt; simulated: one queue, random \
+             arrivals, after the queue has filled",
+        ))
 }
 
-/// Simulates a run at this rate. Returns the figures of each part. Sessions that arrive before the
-/// parts fill the queue, and those after them keep it full until the last attempt of a part.
-fn run(
+/// Simulates a run at this rate. Sessions that arrive before the counted ones fill the queue, and
+/// those after them keep it full until the last attempt of a counted one.
+fn figures(
     server: &Simulator,
     clients: &Clients,
     per_s: f64,
-) -> Result<Vec<[Option<f64>; 6]>, CliError> {
+) -> Result<[Option<f64>; 6], CliError> {
     let patience_s = 1e-9 * clients.patience_ns.iter().copied().fold(0.0, f64::max);
-    let attempts = f64::from(clients.retries + 1);
-    let backoffs = f64::from(clients.retries).exp2() - 1.0;
-    let session_s = backoffs.mul_add(1e-9 * clients.backoff_ns, attempts * patience_s);
+    let session_s = f64::from(clients.retries + 1) * patience_s;
     let before_s = TIMEOUTS.mul_add(patience_s, 2.0 * session_s);
     let counted_s = (2.0 * session_s).max(SESSIONS_MIN / per_s);
     let all_s = before_s + counted_s + session_s;
     if all_s * per_s > SESSIONS_MAX {
         bail!(
             "--patience: {all_s:.0} s of {per_s:.0} sessions per second are too many to simulate: \
-             give less --patience, --retries, --backoff or --cores-per-machine"
+             give less --patience, --retries or --cores-per-machine"
         );
     }
     let pattern = Pattern::Poisson { per_s };
     let arrivals = pattern.times(1).map(|at| at.as_secs_f64());
     let arrivals: Vec<f64> = arrivals.take_while(|at| *at < all_s).collect();
-    let outcomes = server.run(arrivals.iter().map(|at| Nanos::new(1e9 * at)), 1);
-    let part_s = counted_s / float(PARTS as u64);
-    let place = |part: usize| {
-        let begin_s = part_s.mul_add(float(part as u64), before_s);
-        arrivals.partition_point(|at| *at < begin_s)
-    };
-    let parts = (0..PARTS).map(|part| figures(&outcomes[place(part)..place(part + 1)], part_s));
-    Ok(parts.collect())
-}
-
-/// Returns the figures of sessions that arrived within this time.
-fn figures(sessions: &[Outcome], seconds: f64) -> [Option<f64>; 6] {
-    let all = float(sessions.len() as u64);
+    let outcomes = server.run(arrivals.iter().map(|at| Nanos::new(1e9 * at)), 2);
+    let [first, end] =
+        [before_s, before_s + counted_s].map(|time| arrivals.partition_point(|at| *at < time));
+    let sessions = &outcomes[first..end];
+    let count = float(sessions.len() as u64);
     let mut responses: Vec<f64> = sessions.iter().filter_map(|one| one.response).collect();
     let done = float(responses.len() as u64);
     let sum = |of: fn(&Outcome) -> f64| sessions.iter().map(of).sum::<f64>();
     let (busy, wasted) = (sum(|one| one.busy_ns), sum(|one| one.wasted_ns));
-    let mut of = |q| (!responses.is_empty()).then(|| quantile(&mut responses, q));
-    [
-        Some(done / seconds),
-        Some(1.0 - done / all),
-        Some(sum(|one| f64::from(one.attempts)) / all),
+    let mut response = |q| (!responses.is_empty()).then(|| quantile(&mut responses, q));
+    Ok([
+        Some(done / counted_s),
+        Some(1.0 - done / count),
+        Some(sum(|one| f64::from(one.attempts)) / count),
         (busy > 0.0).then(|| wasted / busy),
-        of(0.5),
-        of(0.99),
-    ]
+        response(0.5),
+        response(0.99),
+    ])
 }
 
-/// Returns a table for each session; empty without records of clients that give up.
-pub(super) fn text(records: &[Record]) -> String {
-    let points: Vec<&Record> =
-        records.iter().filter(|record| record.quantity == word::GIVEN_UP_SHARE).collect();
-    let bare = |record: &Record| record.subject.without(&[word::LOAD]);
-    let mut text = String::new();
-    for curve in points.chunk_by(|a, b| bare(a) == bare(b)) {
-        text += "\n";
-        text += &wrapped(&title(&curve[0].subject));
-        text += &grid(&COLUMNS, curve.iter().map(|point| row(records, point)).collect());
-    }
-    if text.is_empty() {
-        return text;
-    }
-    text + &wrapped(
-        "load: arriving work without retries, divided by the capacity; done/s: sessions that end in \
-         time; gave up: share of the sessions; attempts: of a session; wasted: share of the CPU \
-         time, for clients that have gone: the server notices only when it answers; p50, p99: of \
-         sessions that end in time, from their first attempt; simulated: one queue, random \
-         arrivals, after the queue has filled",
-    )
-}
-
-/// Returns `14 KB, tollgate, 16 cores: timeout of clients 500 ms, retries 2`.
-fn title(subject: &Subject) -> String {
-    let of = |key| subject.parameter(key).unwrap_or_default();
-    let mut title = format!(
-        "{}, {} cores: timeout of clients {} ms, retries {}",
-        fleet_table::name(subject),
-        of(word::STATION_CORES),
-        of(word::PATIENCE_MS),
-        of(word::RETRIES)
-    );
-    if let Some(ms) = subject.parameter(word::BACKOFF_MS) {
-        title += &format!(", the first {ms} ms after the timeout");
-    }
-    title
-}
-
-fn row(records: &[Record], point: &Record) -> Vec<String> {
-    let find = |quantity| {
-        let is = |record: &&Record| record.quantity == quantity && record.subject == point.subject;
-        records.iter().find(is).map(|record| record.estimate.point())
-    };
-    let number = |text: Option<&str>| text.and_then(|text| text.parse::<f64>().ok());
-    let load = number(point.subject.parameter(word::LOAD));
-    let cores = number(point.subject.parameter(word::STATION_CORES));
-    let service_ns = number(point.conditions.get(word::SERVICE_NS).map(String::as_str));
-    let capacity = cores.zip(service_ns).map(|(cores, ns)| 1e9 * cores / ns);
-    let percent = |share: Option<f64>| or_dash(share, |share| format!("{:.0} %", 100.0 * share));
+fn row(load: f64, per_s: f64, figures: [Option<f64>; 6]) -> Vec<String> {
+    let percent = |share: f64| format!("{:.0} %", 100.0 * share);
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "times of a run")]
     let time = |ns: f64| short(ns.round() as u64);
+    let [done, given_up, attempts, wasted, p50, p99] = figures;
     vec![
         percent(load),
-        or_dash(load.zip(capacity), |(load, capacity)| rate(load * capacity)),
-        or_dash(find(word::SESSIONS_PER_S), rate),
-        percent(find(word::GIVEN_UP_SHARE)),
-        or_dash(find(word::ATTEMPTS_PER_SESSION), |attempts| format!("{attempts:.2}")),
-        percent(find(word::WASTED_SHARE)),
-        or_dash(find(word::RESPONSE_NS_P50), time),
-        or_dash(find(word::RESPONSE_NS_P99), time),
+        rate(per_s),
+        or_dash(done, rate),
+        or_dash(given_up, percent),
+        or_dash(attempts, |attempts| format!("{attempts:.2}")),
+        or_dash(wasted, percent),
+        or_dash(p50, time),
+        or_dash(p99, time),
     ]
 }
 
 #[cfg(test)]
 mod tests {
-    use tollgate_fleet::queue::Discipline;
-    use tollgate_record::Estimate;
+    use tollgate_fleet::queue::{Discipline, ServiceTime, Station};
 
     use super::*;
 
@@ -254,14 +193,10 @@ mod tests {
         let station = Station::new(1, Discipline::OneQueue).unwrap();
         let exact = |x| Estimate::exact(x).unwrap();
         let service = ServiceTime::new(exact(1e6), exact(0.0)).unwrap();
-        let clients = Clients {
-            patience_ns: vec![10e6],
-            retries: 1,
-            backoff_ns: 0.0,
-            abandoned_work: ABANDONED_WORK,
-        };
+        let clients =
+            Clients { patience_ns: vec![10e6], retries: 1, abandoned_work: ABANDONED_WORK };
         let server = Simulator::new(station, &service, clients.clone()).unwrap();
-        let of = |per_s| run(&server, &clients, per_s).unwrap()[0];
+        let of = |per_s| figures(&server, &clients, per_s).unwrap();
         let [done, gone, attempts, wasted, p50, _] = of(2000.0);
         assert!(done.unwrap() < 20.0 && gone.unwrap() > 0.98, "{done:?} {gone:?}");
         assert!(attempts.unwrap() > 1.9 && wasted.unwrap() > 0.9, "{attempts:?} {wasted:?}");
@@ -269,12 +204,12 @@ mod tests {
         assert!((done.unwrap() - 500.0).abs() < 25.0 && gone.unwrap() < 0.01, "{done:?} {gone:?}");
         assert!(attempts.unwrap() < 1.01 && wasted.unwrap() < 0.01, "{attempts:?} {wasted:?}");
         assert!(calm.unwrap() < p99.unwrap() && p50.is_none_or(|p50| p50 >= 1e6));
-        let refusal = run(&server, &clients, 1e8).unwrap_err().to_string();
+        let refusal = figures(&server, &clients, 1e8).unwrap_err().to_string();
         assert!(refusal.contains("too many to simulate"), "{refusal}");
     }
 
     #[test]
-    fn backoffs_need_retries_and_retries_a_timeout() {
+    fn retries_need_a_timeout() {
         #[derive(Debug, clap::Parser)]
         struct Program {
             #[command(flatten)]
@@ -284,12 +219,11 @@ mod tests {
             let words = core::iter::once("fleet").chain(flags.split_whitespace());
             <Program as clap::Parser>::try_parse_from(words).map(|program| program.patience)
         };
-        assert!(parse("--retries 1").is_err() && parse("--patience 1s --backoff 1s").is_err());
-        assert!(parse("--patience 0s").is_err() && parse("--patience 1s --retries 11").is_err());
-        assert!(parse("").unwrap().clients().is_none());
-        let clients =
-            parse("--patience 2s --retries 3 --backoff 500ms").unwrap().clients().unwrap();
-        assert_eq!((clients.patience_ns, clients.retries), (vec![2e9], 3));
-        assert!((clients.backoff_ns - 0.5e9).abs() < 1.0);
+        for wrong in ["--retries 1", "--patience 0s", "--patience 1s --retries 11"] {
+            assert!(parse(wrong).is_err(), "{wrong}");
+        }
+        assert!(parse("").unwrap().patience.is_none());
+        let asked = parse("--patience 2s --retries 3").unwrap();
+        assert_eq!((asked.patience, asked.retries), (Some(Duration::from_secs(2)), 3));
     }
 }

@@ -17,8 +17,6 @@ pub(super) struct MeasuredSession {
     pub(super) basis: Basis,
     pub(super) session: SessionCost,
     pub(super) by: String,
-    /// The shares and the CPU times of a mixture's kinds of sessions.
-    pub(super) kinds: Option<Vec<(f64, Estimate)>>,
 }
 
 impl MeasuredSession {
@@ -104,7 +102,6 @@ pub(super) fn sessions(known: &[Record], host: &Host) -> Result<Vec<MeasuredSess
             basis: Basis::of(record, host.context.commit.clone(), Timestamp::now())?,
             session: SessionCost::from_record(record, bytes)?,
             by: subject.parameter(word::BY).unwrap_or("-").to_owned(),
-            kinds: None,
         })
     };
     wanted.into_iter().map(given).collect()

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use tollgate_fleet::forecast::Basis;
-use tollgate_fleet::simulation::{Batching, Steady};
+use tollgate_fleet::simulation::{Simulator, Steady};
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Estimate, Key, Operation, Record, Subject, Timestamp, Topic, Unit};
 use tollgate_report::grid::{Column, grid};
@@ -92,10 +92,10 @@ pub(super) fn run(options: &Signers) -> Result<ExitCode, CliError> {
         measured.iter().flat_map(|of| [of.alone, of.in_batch]).cloned().collect();
     let mut text = heading::lines(&shown);
     for of in &measured {
-        let turns = turns(of, options.work_us)?;
+        let core = core(of, options.work_us)?;
         let mut rows = Vec::new();
         for load in LOADS {
-            let point = Point::new(options, &turns, load, (per_s, cores))?;
+            let point = Point::new(options, &core, load, (per_s, cores))?;
             run.output.records(&point.records(of, &run, load)?)?;
             rows.push(point.cells(load));
         }
@@ -145,13 +145,14 @@ fn measured(known: &[Record]) -> Vec<Measured<'_>> {
     found
 }
 
-/// The engine makes operations one by one as long as this is faster than a batch.
-fn turns(of: &Measured<'_>, work_us: f64) -> Result<Batching, CliError> {
+/// Returns a core of a signer. The engine runs operations one by one as long as this is faster than a
+/// batch.
+fn core(of: &Measured<'_>, work_us: f64) -> Result<Simulator, CliError> {
     let alone = of.alone.estimate.point();
     let full = f64::from(LANES) * of.in_batch.estimate.point();
     let batch_ns: Vec<f64> =
         (1..=LANES).map(|count| (alone * f64::from(count)).min(full)).collect();
-    Ok(Batching::new(1e3 * work_us, &batch_ns)?)
+    Ok(Simulator::batching(1e3 * work_us, &batch_ns)?)
 }
 
 /// Signers at a load.
@@ -166,14 +167,14 @@ struct Point {
 impl Point {
     fn new(
         options: &Signers,
-        turns: &Batching,
+        core: &Simulator,
         load: f64,
         (per_s, cores_of_signer): (f64, u32),
     ) -> Result<Self, CliError> {
         let network_ns = 1e3 * options.network_us;
-        let of_core = load * turns.capacity_per_s();
+        let of_core = load * core.capacity_per_s();
         let cores = (per_s / of_core).ceil();
-        let steady = turns.at(of_core)?;
+        let steady = core.steady(of_core)?;
         Ok(Self {
             cores,
             signers: (cores / f64::from(cores_of_signer)).ceil(),
@@ -190,8 +191,8 @@ impl Point {
             percent(load),
             format!("{:.0}", self.cores),
             format!("{:.0}", self.signers),
-            format!("{:.1}", self.steady.operations_per_batch()),
-            percent(self.steady.busy()),
+            format!("{:.1}", self.steady.operations_per_batch),
+            percent(self.steady.busy),
             time(self.p50_ns),
             time(self.p99_ns),
         ]
@@ -203,7 +204,7 @@ impl Point {
         let basis = basis.with(word::LOAD, load)?;
         let figures = [
             (word::WHOLE_CORES, Unit::Count, self.cores),
-            (word::OPERATIONS_PER_BATCH, Unit::Ratio, self.steady.operations_per_batch()),
+            (word::OPERATIONS_PER_BATCH, Unit::Ratio, self.steady.operations_per_batch),
             (word::RESPONSE_NS_P50, Unit::Nanos, self.p50_ns),
             (word::RESPONSE_NS_P99, Unit::Nanos, self.p99_ns),
         ];

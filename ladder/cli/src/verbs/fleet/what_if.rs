@@ -78,9 +78,6 @@ pub(super) fn run(options: &WhatIf) -> Result<ExitCode, CliError> {
         let made = (run.host.context.commit.clone(), Timestamp::now());
         match what_if(&known, from, &to, there.as_deref(), made) {
             Ok(found) => {
-                if found.is_operation_only {
-                    run.notes.add(OPERATION_ONLY);
-                }
                 rows.push(table::Row {
                     from: from.subject.clone(),
                     to,
@@ -144,6 +141,3 @@ fn nothing(options: &WhatIf, refused: Vec<(Subject, Error)>) -> CliError {
         false => error!("no change: give some of --key-type, --engine, --resume, --protocol, --on"),
     }
 }
-
-const OPERATION_ONLY: &str = "some sessions have no prediction by rung 3: only the time of the \
-                              private-key operation was exchanged, in full batches";

@@ -11,7 +11,6 @@ use openssl::x509::{X509, X509NameBuilder};
 pub(crate) const RSA_2048: &str = include_str!("../../../../../../vectors/keys/rsa-2048.pem");
 pub(crate) const EC_P256: &str = include_str!("../../../../../../vectors/keys/ec-p256.pem");
 pub(crate) const ED25519: &str = include_str!("../../../../../../vectors/keys/ed25519.pem");
-pub(crate) const RSA_4096: &str = include_str!("../../../../../../vectors/keys/rsa-4096.pem");
 
 /// Generates a key on P-384.
 pub(crate) fn ec_p384() -> String {

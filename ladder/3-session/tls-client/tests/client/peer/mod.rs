@@ -8,7 +8,7 @@ pub(crate) mod socket;
 use std::io::{Read, Write};
 use std::sync::Arc;
 
-pub(crate) use certificate::{EC_P256, ED25519, RSA_2048, RSA_4096, certificate, ec_p384};
+pub(crate) use certificate::{EC_P256, ED25519, RSA_2048, certificate, ec_p384};
 pub(crate) use process::Process;
 use rustls::crypto::CryptoProvider;
 use rustls::crypto::aws_lc_rs::{

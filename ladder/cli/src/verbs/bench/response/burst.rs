@@ -1,7 +1,7 @@
 //! The backlog that a burst leaves: predicted by a formula, then measured.
 
 use tollgate_bench::{median, median_estimate};
-use tollgate_fleet::Burst;
+use tollgate_fleet::backlog;
 use tollgate_load::{Arrivals, Outcome, Pattern, Plan};
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Estimate, Kind, Nanos, PerSecond, Quantity, Record, Subject, Unit};
@@ -98,12 +98,8 @@ impl Backlog {
                 "bench response: no burst and its pause are in the measured part: give more --seconds"
             );
         }
-        let burst = Burst {
-            usual: PerSecond::new(0.0),
-            rate: PerSecond::new(bursts.per_s),
-            length: Nanos::new(bursts.on_ns),
-        };
-        let formula = burst.backlog(model.station.cores(), model.cpu_ns)?;
+        let (rate, length) = (PerSecond::new(bursts.per_s), Nanos::new(bursts.on_ns));
+        let formula = backlog(model.station.cores(), model.cpu_ns, rate, length)?;
         Ok(Some(Self {
             load,
             formula: [formula.sessions, formula.drain_ns],

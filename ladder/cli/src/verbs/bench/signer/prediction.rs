@@ -1,7 +1,7 @@
 //! The response times of open loops, as the model of `tollgate fleet signers` predicts them.
 
 use tollgate_bench::median;
-use tollgate_fleet::simulation::{Batching, Steady};
+use tollgate_fleet::simulation::{Simulator, Steady};
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Estimate, Quantity, Unit};
 
@@ -41,7 +41,7 @@ pub(super) struct Alone {
 
 /// A signer with one worker.
 pub(super) struct Model {
-    turns: Batching,
+    core: Simulator,
     /// The part of a response time that passes outside the signer, in nanoseconds.
     outside_ns: f64,
 }
@@ -65,9 +65,9 @@ impl Model {
         let turn_ns = ((alone.cpu_ns - batch_ns(0) - shared_ns) / others).max(0.0);
         let work_ns = (shared_ns - turn_ns * (1.0 - others)).max(0.0);
         let turn = |size| turn_ns + batch_ns(size);
-        let turns = Batching::new(work_ns, &(0..width).map(turn).collect::<Vec<_>>());
+        let core = Simulator::batching(work_ns, &(0..width).map(turn).collect::<Vec<_>>());
         Some(Self {
-            turns: turns.ok()?,
+            core: core.ok()?,
             outside_ns: (alone.response_ns - work_ns - turn_ns - batch_ns(0)).max(0.0),
         })
     }
@@ -83,7 +83,7 @@ pub(super) struct Predicted {
 impl Predicted {
     /// Returns the prediction; `None` at more than 95 % of the capacity.
     pub(super) fn new(model: &Model, per_s: f64) -> Option<Self> {
-        let steady = model.turns.at(per_s).ok()?;
+        let steady = model.core.steady(per_s).ok()?;
         Some(Self { steady, outside_ns: model.outside_ns, per_s })
     }
 
@@ -92,12 +92,12 @@ impl Predicted {
     }
 
     pub(super) const fn operations_per_batch(&self) -> f64 {
-        self.steady.operations_per_batch()
+        self.steady.operations_per_batch
     }
 
     /// Returns the CPU time of the signer for an operation, in nanoseconds.
     pub(super) fn cpu_ns(&self) -> f64 {
-        1e9 * self.steady.busy() / self.per_s
+        1e9 * self.steady.busy / self.per_s
     }
 
     pub(super) fn figures(&self) -> Result<[(Quantity, Unit, Estimate); 5], CliError> {
@@ -131,7 +131,7 @@ mod tests {
     fn other_work_and_turns_are_the_rest_of_the_cpu_time() {
         let rounds = [closed(16e3), closed(15e3), closed(16e3)];
         let model = Model::of(&rounds, 64, &ALONE).unwrap();
-        assert!((model.turns.capacity_per_s() - 1e9 / 60e3).abs() < 1e-6);
+        assert!((model.core.capacity_per_s() - 1e9 / 60e3).abs() < 1e-6);
         let calm = Predicted::new(&model, 1.0).unwrap();
         // 50 us in a full batch, so 10 us of other work, 2 us of which are an eighth of a turn of
         // 16 us

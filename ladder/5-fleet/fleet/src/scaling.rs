@@ -1,4 +1,5 @@
-//! Least squares for the universal scalability law.
+//! The growth of a rate with the cores of one machine: the universal scalability law
+//! \[Gunther07\], fitted by least squares.
 //!
 //! `N / X(N) = a + b (N - 1) + c N (N - 1)` is linear in a = 1 / lambda, b = contention / lambda
 //! and c = coherency / lambda. The fit minimises the sum of squared *relative* errors of N / X, so
@@ -8,9 +9,66 @@
 
 use tollgate_record::{Estimate, PerSecond};
 
-use super::law::Law;
 use crate::Error;
 use crate::interval::hull;
+
+/// The rate of N cores, `X(N) := lambda N / (1 + contention (N - 1) + coherency N (N - 1))`.
+///
+/// If contention and coherency are 0, the law is linear; if only coherency is 0, it is Amdahl's
+/// law.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Law {
+    lambda: f64,
+    contention: f64,
+    coherency: f64,
+}
+
+impl Law {
+    /// Creates a law with these parameters.
+    ///
+    /// # Errors
+    ///
+    /// The rate of one core is not above 0, or another parameter is below 0.
+    pub fn new(one_core: PerSecond, contention: f64, coherency: f64) -> Result<Self, Error> {
+        Ok(Self {
+            lambda: Error::positive("the rate of one core per second", one_core.get())?,
+            contention: Error::not_negative("contention", contention)?,
+            coherency: Error::not_negative("coherency", coherency)?,
+        })
+    }
+
+    /// Returns the rate of one core.
+    #[must_use]
+    pub const fn one_core(&self) -> PerSecond {
+        PerSecond::new(self.lambda)
+    }
+
+    /// Returns the serial share of the work, at least 0.
+    #[must_use]
+    pub const fn contention(&self) -> f64 {
+        self.contention
+    }
+
+    /// Returns the cost of coherency between each pair of cores, at least 0.
+    #[must_use]
+    pub const fn coherency(&self) -> f64 {
+        self.coherency
+    }
+
+    /// Returns the rate of `cores` cores; 0 for none.
+    #[must_use]
+    pub fn rate(&self, cores: u32) -> PerSecond {
+        PerSecond::new(self.at(f64::from(cores)))
+    }
+
+    /// Returns the rate of `n` cores per second, as a number.
+    fn at(&self, n: f64) -> f64 {
+        if n == 0.0 {
+            return 0.0;
+        }
+        self.lambda * n / (self.contention + self.coherency * n).mul_add(n - 1.0, 1.0)
+    }
+}
 
 /// A measured rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,7 +94,7 @@ pub struct Point {
 /// let fit = fit(&points)?;
 /// assert!((fit.law().contention() - 0.1).abs() < 1e-9);
 /// let sixteen = fit.rate(16)?;
-/// assert!((sixteen.per_s.point() - 6400.0).abs() < 1e-3 && sixteen.extrapolated);
+/// assert!((sixteen.point() - 6400.0).abs() < 1e-3);
 /// # Ok::<(), tollgate_fleet::Error>(())
 /// ```
 ///
@@ -79,26 +137,11 @@ pub struct Fit {
     points: Vec<Point>,
 }
 
-/// A rate that a fitted law predicts.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct FittedRate {
-    /// Per second.
-    pub per_s: Estimate,
-    /// `true` if the number of cores is outside the measured range.
-    pub extrapolated: bool,
-}
-
 impl Fit {
     /// Returns the law.
     #[must_use]
     pub const fn law(&self) -> Law {
         self.law
-    }
-
-    /// Returns the measured rates.
-    #[must_use]
-    pub fn points(&self) -> &[Point] {
-        &self.points
     }
 
     /// Returns the rate at `cores`.
@@ -113,7 +156,7 @@ impl Fit {
     /// # Errors
     ///
     /// The rate is not finite.
-    pub fn rate(&self, cores: u32) -> Result<FittedRate, Error> {
+    pub fn rate(&self, cores: u32) -> Result<Estimate, Error> {
         let n = f64::from(cores);
         let point = self.law.at(n);
         let (mut down, mut up) = (0.0, 0.0);
@@ -124,10 +167,7 @@ impl Fit {
         }
         let samples = self.points.iter().map(|p| p.per_s.samples()).min().unwrap_or(1);
         let at_point = Estimate::new(point, (point, point), samples)?;
-        let per_s = hull(at_point, &[(point - down.sqrt()).max(0.0), point + up.sqrt()])?;
-        let measured = |far: fn(u32, u32) -> u32| self.points.iter().map(|p| p.cores).reduce(far);
-        let within = measured(u32::min) <= Some(cores) && Some(cores) <= measured(u32::max);
-        Ok(FittedRate { per_s, extrapolated: !within })
+        hull(at_point, &[(point - down.sqrt()).max(0.0), point + up.sqrt()])
     }
 
     /// Returns the largest relative difference between a measured rate and the law. With three
