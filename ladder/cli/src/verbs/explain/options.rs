@@ -108,7 +108,7 @@ impl Explain {
         }
         let suites = self.named_suites()?;
         let offers: Vec<(Protocol, Option<Suite>)> = match (&*suites, &**protocol) {
-            ([], []) => [Protocol::Tls12X25519, Protocol::Tls13].map(|one| (one, None)).into(),
+            ([], []) => [Protocol::Tls12X25519, Protocol::Tls13].map(|usual| (usual, None)).into(),
             ([], protocols) => protocols.iter().map(|&protocol| (protocol, None)).collect(),
             // The suite determines version and key exchange.
             (suites, _) => suites.iter().map(|&suite| (Protocol::Tls13, Some(suite))).collect(),
@@ -222,8 +222,8 @@ mod tests {
         for (flags, expected) in [
             ("", 8 + 2 + 8),
             ("--bytes 0,1024 --key-type rsa-4096", 2 * 2 * 2),
-            // the engine tollgate has no Ed25519
-            ("--key-type rsa-2048,ed25519 --group secp384r1", 2 * 2 + 1),
+            // TLS 1.2 and 1.3; the engine tollgate has no Ed25519
+            ("--key-type rsa-2048,ed25519 --group secp384r1", 2 * 2 + 2),
             // RSA and ECDHE without RC4 and 3DES, and TLS 1.3
             ("--suites all", (6 + 7 + 3) * 2),
             ("--handshake full,ticket,session-id", (2 + 2 + 1) * 2),
