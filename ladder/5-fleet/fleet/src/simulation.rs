@@ -238,7 +238,7 @@ impl Simulator {
             now -= (1.0 - random.f64()).ln() / rate;
             Nanos::new(now)
         });
-        let run = self.run(arrivals, 2); // another seed: service times do not follow the gaps
+        let run = self.run(arrivals, 77); // another seed: service times do not follow the gaps
         let steady = &run[WARM_UP..];
         let count = as_f64(steady.len() as u64);
         let batches: f64 = steady.iter().map(|request| 1.0 / f64::from(request.batch)).sum();
@@ -322,7 +322,7 @@ fn rank(quantile: f64, count: usize) -> usize {
 }
 
 /// The requests of a steady state, and those of its warm-up.
-const REQUESTS: usize = 100_000;
+const REQUESTS: usize = 400_000;
 const WARM_UP: usize = 10_000;
 /// The largest rate of a steady state, as a share of the capacity.
 const LOAD_MAX: f64 = 0.95;

@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::run_seconds;
 use super::session::percentage;
-use crate::options::values::{OutputFile, Written};
+use crate::options::values::Written;
 
 /// An experiment: servers with one change each, loaded in turn.
 #[derive(Args, Clone, Debug)]
@@ -51,16 +51,12 @@ pub(crate) struct Sampling {
 pub(crate) struct ResponseCurve {
     /// Arrival rates, as shares of each server's capacity in a closed loop, separated by commas
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = load_share)]
-    #[arg(default_value = "30%,50%,70%,80%,90%,95%")]
+    #[arg(default_value = "30%,50%,70%")]
     pub(crate) loads: Vec<f64>,
 
     /// Shares of the lowest capacity instead: all servers get the same arrivals
     #[arg(long)]
     pub(crate) same_rates: bool,
-
-    /// Draw the curves as SVG in FILE, replacing it
-    #[arg(long, value_name = "FILE")]
-    pub(crate) svg: Option<OutputFile>,
 }
 
 /// The largest load of a response curve; at 1 the queue grows as long as the run lasts.

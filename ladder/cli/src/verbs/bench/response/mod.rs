@@ -129,9 +129,6 @@ pub(super) fn run(
         }
     }
     drop(progress);
-    if let Some(file) = asked.svg.as_deref() {
-        table::draw(file, &curves)?;
-    }
     let mut text = report::heading(options, &run.host) + "\n";
     let doubtful = |scenario: &&Scenario| scenario.verdict() != Verdict::Valid;
     scenarios.iter().filter(doubtful).for_each(|scenario| text += &scenario.verdict_text());

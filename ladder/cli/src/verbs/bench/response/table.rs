@@ -1,17 +1,12 @@
 //! The curves as tables and as a picture.
 
-use std::fs;
-use std::path::Path;
-
 use tollgate_record::{Estimate, PerSecond, Quantity};
-use tollgate_report::chart::{Plane, Series, planes};
 use tollgate_report::grid::{Column, grid};
 use tollgate_report::text::wrapped;
 
 use super::prediction::FIGURES;
 use super::{Curve, Point, percent};
 use crate::cells::or_dash;
-use crate::error::CliError;
 use crate::options::ResponseCurve;
 use crate::verbs::bench::times::short;
 
@@ -149,33 +144,6 @@ pub(super) fn interval(of: Estimate) -> String {
     format!("[{}-{}]", time(low), time(high))
 }
 
-/// Draws a chart for each server.
-pub(super) fn draw(file: &Path, curves: &[Curve]) -> Result<(), CliError> {
-    let plane = |curve: &Curve| {
-        let series = |(colour, (number, name, of)): (usize, (usize, &str, Figure))| {
-            let at = |point: &Point| Some((100.0 * point.load, of(point, number)? / 1e6));
-            let points = curve.points.iter().filter_map(at).collect();
-            Series { name: name.to_owned(), points, colour, is_dashed: false }
-        };
-        let seen = |point: &Point, number| measured(point, number).map(|found| found.point());
-        let all = [
-            (0, "p50 measured", seen as Figure),
-            (0, "p50 predicted", predicted),
-            (2, "p99 measured", seen),
-            (2, "p99 predicted", predicted),
-        ];
-        Plane {
-            title: curve.label.clone(),
-            axes: ["load, % of the capacity".to_owned(), "ms from the intended start".to_owned()],
-            series: all.into_iter().enumerate().map(series).collect(),
-            is_from_zero: false,
-        }
-    };
-    let steady = curves.iter().filter(|curve| curve.moved.is_none());
-    let planes_of: Vec<Plane> = steady.map(plane).collect();
-    fs::write(file, planes("Response times, open loop", &planes_of)).map_err(CliError::at(file))
-}
-
 #[cfg(test)]
 mod tests {
     use tollgate_record::{Kind, Record};
@@ -211,7 +179,7 @@ mod tests {
     fn errors_stand_beside_each_point_and_above_the_table() {
         let points = vec![point(0.5, Some(0.8e6)), point(0.7, Some(1e6)), point(0.95, None)];
         let curve = curve("rsa-2048 tls13, openssl", points);
-        let asked = |same_rates| ResponseCurve { loads: Vec::new(), same_rates, svg: None };
+        let asked = |same_rates| ResponseCurve { loads: Vec::new(), same_rates };
         let text = text(&asked(false), &[curve]);
         assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
         let flat = text.replace("\n  ", " ");
@@ -224,7 +192,7 @@ mod tests {
 
     #[test]
     fn a_capacity_that_moved_leaves_one_line() {
-        let asked = ResponseCurve { loads: Vec::new(), same_rates: false, svg: None };
+        let asked = ResponseCurve { loads: Vec::new(), same_rates: false };
         let after = |capacity| {
             let points = vec![point(0.5, Some(0.8e6))];
             let mut curve = curve("rsa-2048 tls13, openssl", points);
@@ -239,19 +207,6 @@ mod tests {
         for capacity in [920.0, 1080.0] {
             let text = after(Some(capacity));
             assert!(text.contains("p50  ") && !text.contains("INVALID"), "{text}");
-        }
-    }
-
-    #[test]
-    fn a_chart_has_both_quantiles() {
-        let points = vec![point(0.5, Some(0.8e6)), point(0.9, None)];
-        let curve = curve("rsa-2048 tls13, openssl", points);
-        let file = std::env::temp_dir().join(format!("curve-{}.svg", std::process::id()));
-        draw(&file, &[curve]).unwrap();
-        let drawn = fs::read_to_string(&file).unwrap();
-        fs::remove_file(&file).unwrap();
-        for name in ["p50 measured", "p99 predicted", "rsa-2048 tls13, openssl"] {
-            assert!(drawn.contains(name), "{name}: {drawn}");
         }
     }
 
