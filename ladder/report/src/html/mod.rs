@@ -16,7 +16,6 @@ mod session_cost;
 mod source;
 mod tables;
 mod throughput;
-mod tuning;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use tollgate_record::{Kind, Record};
@@ -25,7 +24,6 @@ use crate::lookup::latest;
 use crate::rungs::climb;
 
 pub use runs::{Curve, Points, Runs, Scenario, Second, Server, of_runs};
-pub use tuning::{Bar as TuningBar, of_tuning};
 
 /// The style sheet, for light and dark screens, phones and paper.
 const STYLE: &str = include_str!("style.css");

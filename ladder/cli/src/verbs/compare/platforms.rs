@@ -146,7 +146,7 @@ fn note(has_published: bool) -> String {
     let published = match has_published {
         true => {
             ". In brackets: published, with SSL 3, RC4-128 and SHA-1 [HP01], where ours has what \
-             the subject and docs/bench-outputs.md say"
+             the subject and docs/bench.md say"
         }
         false => "",
     };
