@@ -1,14 +1,13 @@
 //! Reads any bytes as frames of the protocol of signers. A frame is the same with any bytes after it,
 //! and no part of it is a frame. A message is read again as it was written, padded, and a stub is
-//! found again in its file. Frames that come in pieces are those that come at once.
+//! found again in its file.
 //!
 //! The first byte is the longest body, in units of 32 bytes.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use tollgate_keyless::{
-    Broken, HEADER_BYTES, Incoming, Message, Operation, REFUSAL, Reply, Split, Stub, ecdsa_der,
-    split,
+    HEADER_BYTES, Message, Operation, REFUSAL, Reply, Split, Stub, ecdsa_der, split,
 };
 
 fuzz_target!(|input: &[u8]| {
@@ -39,19 +38,6 @@ fuzz_target!(|input: &[u8]| {
         }
         rest = after;
     }
-    let mut ids = Vec::new();
-    let mut stream = bytes;
-    while let Split::Frame { frame, len } = split(stream, body_max) {
-        ids.push(frame.id);
-        stream = &stream[len..];
-    }
-    for piece in [1, 7, bytes.len().max(1)] {
-        let broken = match split(stream, body_max) {
-            Split::Broken { why, .. } => Some(why),
-            _ => None,
-        };
-        assert_eq!(in_pieces(bytes, piece, body_max), (ids.clone(), broken), "{piece}");
-    }
     if let Split::Broken { id, why } = split(rest, body_max) {
         let more = [rest, bytes].concat();
         assert_eq!(split(&more, body_max), Split::Broken { id, why });
@@ -65,26 +51,3 @@ fuzz_target!(|input: &[u8]| {
         }
     }
 });
-
-/// Returns the numbers of the frames that come in pieces, and why the stream broke.
-fn in_pieces(mut stream: &[u8], piece: usize, body_max: usize) -> (Vec<u32>, Option<Broken>) {
-    let (mut incoming, mut ids) = (Incoming::new(body_max), Vec::new());
-    loop {
-        loop {
-            match incoming.next_frame() {
-                Ok(Some(frame)) => ids.push(frame.id),
-                Ok(None) => break,
-                Err(why) => return (ids, Some(why)),
-            }
-        }
-        let room = incoming.room();
-        let count = piece.min(room.len()).min(stream.len());
-        if count == 0 {
-            assert!(stream.is_empty(), "there is room");
-            return (ids, None);
-        }
-        room[..count].copy_from_slice(&stream[..count]);
-        stream = &stream[count..];
-        incoming.add(count);
-    }
-}

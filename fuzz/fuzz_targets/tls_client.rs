@@ -25,7 +25,7 @@ fuzz_target!(|bytes: &[u8]| {
         Some((suite, _)) => *suite,
         None => Suite::ALL[usize::from(*suite) % Suite::ALL.len()],
     };
-    let mut settings = Settings { psk_alone: way & 64 != 0, ..peer::settings(suite) };
+    let mut settings = peer::settings(suite);
     if way & 4 != 0 {
         settings.groups = Vec::new();
     }
@@ -115,9 +115,7 @@ fn hello(client: &Connection, retry: bool) -> Vec<u8> {
     match (settings.suite.is_tls13(), retry) {
         (false, _) => {
             say(23, &[]); // extended_master_secret
-            if settings.psk_alone {
-                say(35, &[]); // announces a ticket
-            }
+            say(35, &[]); // announces a ticket
         }
         (true, true) => {
             say(43, &[3, 4]);
@@ -128,9 +126,7 @@ fn hello(client: &Connection, retry: bool) -> Vec<u8> {
             if offered {
                 say(41, &[0, 0]);
             }
-            if !(offered && settings.psk_alone) {
-                say(51, &[&[0, 29, 0, 32], &[9; 32][..]].concat());
-            }
+            say(51, &[&[0, 29, 0, 32], &[9; 32][..]].concat());
         }
     }
     body.extend(u16::try_from(extensions.len()).expect("few").to_be_bytes());

@@ -3,7 +3,6 @@
 
 pub mod ecdsa_der;
 mod frame;
-mod incoming;
 mod message;
 pub mod metrics;
 mod operation;
@@ -11,8 +10,7 @@ mod ski;
 mod stub;
 
 pub use frame::{Broken, Frame, HEADER_BYTES, PADDED_BYTES, Split, split};
-pub use incoming::Incoming;
 pub use message::{Malformed, Message, Reply};
 pub use operation::{ErrorCode, Operation, PING, PONG, REFUSAL, RESPONSE};
-pub use ski::{InvalidSki, SKI_BYTES, Ski};
+pub use ski::{SKI_BYTES, Ski};
 pub use stub::{InvalidStub, Stub};

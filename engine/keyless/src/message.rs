@@ -134,16 +134,9 @@ fn item(out: &mut Vec<u8>, tag: u8, value: &[u8]) {
 }
 
 /// The items of a frame cannot be read. Correct the client.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the items of a frame cannot be read: correct the client")]
 pub struct Malformed;
-
-impl fmt::Display for Malformed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the items of a frame cannot be read: correct the client")
-    }
-}
-
-impl core::error::Error for Malformed {}
 
 impl From<core::array::TryFromSliceError> for Malformed {
     fn from(_: core::array::TryFromSliceError) -> Self {

@@ -1,7 +1,5 @@
 //! The file that stands for a private key where only its public half is: a stub.
 
-use core::fmt;
-
 use der::pem::{LineEnding, encode_string};
 use tollgate_rsa::pem;
 
@@ -76,16 +74,9 @@ impl Stub {
 }
 
 /// The file or the key is not valid.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("this is no stub of a key: make it again with `tollgate key stub`")]
 pub struct InvalidStub;
-
-impl fmt::Display for InvalidStub {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("this is no stub of a key: make it again with `tollgate key stub`")
-    }
-}
-
-impl core::error::Error for InvalidStub {}
 
 #[cfg(test)]
 mod tests {

@@ -261,7 +261,7 @@ pub const REQUESTS: &str = "requests";
 pub const PLAIN_SHARE: &str = "plain_share";
 /// Parameter: the planned share of TLS sessions that are resumed; zero if it is absent.
 pub const RESUMED_SHARE: &str = "resumed_share";
-/// Parameter: the mechanism of resumption: `session-id`, `ticket`, `psk`, `psk-ke`, `early-data`.
+/// Parameter: the mechanism of resumption: `session-id`, `ticket`, `psk`, `early-data`.
 pub const RESUMED_BY: &str = "resumed_by";
 /// Parameter: the sessions of a figure, if some are resumed: [`FULL`] or [`RESUMED`]; all if it is
 /// absent.

@@ -27,11 +27,16 @@ const COLUMNS: [Column; 7] = fitting([
 /// was measured.
 #[must_use]
 pub fn table(records: &[Record]) -> String {
+    others(records).map_or_else(String::new, |table| table.text())
+}
+
+/// Returns the same table as data; `None` if no such operation was measured.
+pub(crate) fn others(records: &[Record]) -> Option<Table> {
     let lookup = Lookup(records);
     let mut subjects = lookup.measured(Area::Operation);
     subjects.retain(|subject| rsa_bits(subject).is_none());
     if subjects.is_empty() {
-        return String::new();
+        return None;
     }
     let row = |subject: &&Subject| {
         let (times, against) = fastest_library(lookup, subject);
@@ -49,7 +54,7 @@ pub fn table(records: &[Record]) -> String {
     let mut keys: Vec<&Key> = subjects.iter().filter_map(|subject| subject.key()).collect();
     keys.dedup();
     let notes = keys.into_iter().filter_map(|key| switching(lookup, key)).collect();
-    Table { columns: COLUMNS.into(), rows, notes }.text()
+    Some(Table { columns: COLUMNS.into(), rows, notes })
 }
 
 /// Returns a sentence on replacing the smallest secure RSA key of the records by a key of this

@@ -48,17 +48,6 @@ pub(crate) fn interval(record: Option<&Record>) -> String {
     }
 }
 
-/// Returns the suffix of a number: ` cycles`, `/s`, nothing for a time and a count.
-pub(crate) const fn unit(unit: Unit) -> &'static str {
-    match unit {
-        Unit::Cycles => " cycles",
-        Unit::PerSecond => "/s",
-        Unit::PerCycle => " per cycle",
-        Unit::Bytes => " bytes",
-        Unit::Ratio | Unit::Count | Unit::Nanos => "",
-    }
-}
-
 /// Returns a part of a whole in whole percent; a dash if the ratio is too large or not a number.
 pub(crate) fn percent(part: f64, whole: f64) -> String {
     let share = 100.0 * part / whole;

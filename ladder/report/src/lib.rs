@@ -42,7 +42,6 @@ pub mod markdown;
 mod names;
 mod pairs;
 pub mod plan;
-pub mod points;
 pub mod profile;
 pub mod rungs;
 pub mod server;

@@ -7,7 +7,7 @@ use tollgate_record::vocabulary::{
 use tollgate_record::{Protocol, Record, Subject, Topic, Unit};
 
 use crate::cite::sources;
-use crate::figure::{difference, optional, percent};
+use crate::figure::{optional, percent};
 use crate::grid::{Column, GAP, fitting};
 use crate::lookup::Origin::{self, Measured, Predicted, Published};
 use crate::lookup::{Lookup, MISSING, distinct};
@@ -193,7 +193,6 @@ pub(crate) fn costs(records: &[Record]) -> Table {
         notes.push("sign.: the RSA operation, or the signature with another key".to_owned());
     }
     notes.extend(batches(&ours));
-    notes.extend(ours.iter().filter_map(remainder));
     let rows = ours.iter().chain(&papers).map(|session| row(session, has_mac)).collect();
     Table { columns, rows, notes }
 }
@@ -233,17 +232,4 @@ fn batches(sessions: &[Session<'_>]) -> Option<String> {
     };
     let all = distinct(sessions.iter().filter_map(batch)).join("; ");
     (!all.is_empty()).then(|| format!("Predicted operations with the server's key: {all}."))
-}
-
-fn remainder(session: &Session<'_>) -> Option<String> {
-    let (measured, total) = (session.measured?.estimate.point(), session.total()?);
-    let offered = names::offered(&session.subject);
-    Some(format!(
-        "{}{}, {}: {} cycles measured that no part explains ({}).",
-        names::service(&session.subject),
-        offered.map(|names| format!(", {names}")).unwrap_or_default(),
-        named(session),
-        difference(measured - total, Unit::Cycles),
-        percent(measured - total, measured),
-    ))
 }

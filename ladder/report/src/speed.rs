@@ -28,11 +28,17 @@ const COLUMNS: [Column; 9] = fitting([
 /// the bound as a share of the measured cycles.
 #[must_use]
 pub fn table(records: &[Record]) -> String {
+    let none = || "no RSA operation was measured\n".to_owned();
+    operations(records).map_or_else(none, |table| table.text())
+}
+
+/// Returns the same table as data; `None` if nothing was measured.
+pub(crate) fn operations(records: &[Record]) -> Option<Table> {
     let lookup = Lookup(records);
     let mut subjects = lookup.measured(Area::Operation);
     subjects.retain(|subject| rsa_bits(subject).is_some());
     if subjects.is_empty() {
-        return "no RSA operation was measured\n".to_owned();
+        return None;
     }
     // Group rows by operation, in the order of the first record of each.
     let order: Vec<(&Topic, Option<&str>)> = subjects.iter().map(|s| operation_of(s)).collect();
@@ -65,7 +71,7 @@ pub fn table(records: &[Record]) -> String {
     }
     let rows = subjects.iter().map(|subject| row(lookup, subject)).collect();
     let notes = notes.into_iter().map(str::to_owned).collect();
-    Table { columns: COLUMNS.into(), rows, notes }.text()
+    Some(Table { columns: COLUMNS.into(), rows, notes })
 }
 
 /// Returns the operation without the implementation: rows are grouped by it.

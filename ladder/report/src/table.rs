@@ -3,6 +3,7 @@
 use maud::{Markup, html};
 
 use crate::grid::{Column, Side, grid};
+use crate::lookup::MISSING;
 use crate::text::wrapped;
 
 /// Columns, rows and notes.
@@ -61,9 +62,14 @@ impl Table {
         grid(&self.columns, lines) + &notes
     }
 
-    /// Renders the table for a page, without notes. Every row has its full name.
+    /// Renders the table for a page, without notes. Headings are printed once for consecutive rows
+    /// that share them; every row has its full name.
     pub(crate) fn markup(&self) -> Markup {
         let columns = || self.columns.iter().skip(1);
+        let is_new = |place: usize| {
+            let above = place.checked_sub(1).and_then(|above| self.rows.get(above));
+            above.is_none_or(|above| above.groups != self.rows[place].groups)
+        };
         html! {
             table.figures {
                 thead { tr {
@@ -73,11 +79,16 @@ impl Table {
                     }
                 } }
                 tbody {
-                    @for row in &self.rows {
+                    @for (place, row) in self.rows.iter().enumerate() {
+                        @if !row.groups.is_empty() && is_new(place) {
+                            tr.group { th colspan=(self.columns.len()) scope="rowgroup" {
+                                (row.groups.join(", "))
+                            } }
+                        }
                         tr {
-                            th scope="row" { (row.path().join(", ")) }
+                            th scope="row" { (row.names.join(", ")) }
                             @for (cell, column) in row.cells.iter().zip(columns()) {
-                                td.figure[column.side == Side::Right]
+                                td.figure[column.side == Side::Right].none[cell == MISSING]
                                     data-name=(column.heading)
                                 {
                                     (cell)
@@ -126,8 +137,8 @@ mod tests {
         ];
         assert_eq!(lines, expected);
         let page = table.markup().into_string();
-        assert_eq!(page.matches("<tr>").count(), 5);
-        let cell = "TLS, a, resumed</th><td class=\"figure\" data-name=\"per s\">3<";
+        assert_eq!((page.matches("<tr>").count(), page.matches("<tr class").count()), (5, 2));
+        let cell = "a, resumed</th><td class=\"figure\" data-name=\"per s\">3<";
         assert!(page.contains(cell), "{page}");
     }
 }

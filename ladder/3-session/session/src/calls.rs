@@ -35,16 +35,13 @@ const HASH_BYTES_MAX: usize = 48;
 /// The longest output of the PRF, in bytes: the key block of AES-256-CBC with SHA-384.
 const PRF_BYTES_MAX: usize = 192;
 
-/// OpenSSL's name of a group's algorithm, and of the curve or the field.
+/// OpenSSL's name of a group's algorithm, and of the curve.
 const fn group_names(group: Group) -> (&'static CStr, Option<&'static CStr>) {
     match group {
         Group::P256 => (c"EC", Some(c"P-256")),
         Group::P384 => (c"EC", Some(c"P-384")),
         Group::X25519 => (c"X25519", None),
         Group::X25519MlKem768 => (c"X25519MLKEM768", None),
-        Group::Ffdhe2048 => (c"DH", Some(c"ffdhe2048")),
-        Group::Ffdhe3072 => (c"DH", Some(c"ffdhe3072")),
-        Group::Ffdhe4096 => (c"DH", Some(c"ffdhe4096")),
     }
 }
 

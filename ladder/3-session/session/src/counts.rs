@@ -282,11 +282,7 @@ mod tests {
                 assert!((records(|p| matches!(p, Primitive::Private(_))) - 1.0).abs() < 1e-9);
             }
         }
-        for (key, group) in [
-            (KeyKind::EcdsaP384, None),
-            (KeyKind::Ed25519, Some(Group::P256)),
-            (KeyKind::OF_2001, Some(Group::Ffdhe2048)),
-        ] {
+        for (key, group) in [(KeyKind::EcdsaP384, None), (KeyKind::Ed25519, Some(Group::P256))] {
             let certificate = tollgate_server::Certificate::SelfSigned(key);
             let groups = group.map_or_else(Vec::new, |group| vec![group.name().parse().unwrap()]);
             let groups = [groups, vec![tollgate_server::Group::X25519]].concat();

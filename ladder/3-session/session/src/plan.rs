@@ -62,7 +62,7 @@ impl Session {
         let has_key = match settings.suite.exchange() {
             KeyExchange::Tls13 => true,
             KeyExchange::EcdheEcdsa => !self.key.is_rsa(),
-            KeyExchange::Rsa | KeyExchange::DheRsa | KeyExchange::EcdheRsa => self.key.is_rsa(),
+            KeyExchange::Rsa | KeyExchange::EcdheRsa => self.key.is_rsa(),
         };
         let is_used = self.group.is_none() || settings.suite.has_group();
         // TLS 1.3 has no session IDs.
@@ -296,7 +296,7 @@ mod tests {
             |p| p.sessions[0].suite = Some(Suite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256),
             "fit each other",
         );
-        refused(|p| p.sessions[0].group = Some(Group::Ffdhe2048), "each other");
+        refused(|p| p.sessions[0].group = Some(Group::X25519MlKem768), "each other");
         refused(|p| p.sessions[0].key = KeyKind::Rsa { bits: 512 }, "rsa-2048");
         if libcrypto::is_without_hybrid() {
             refused(|p| p.sessions[2].group = Some(Group::X25519MlKem768), "before version 3.5");

@@ -9,7 +9,6 @@ use crate::exchange::KeyPair;
 use crate::registry::Group;
 use crate::schedule::Early;
 use crate::settings::{Freshness, Pin, Settings};
-use crate::suite::KeyExchange;
 
 /// Maximum length of all application protocols, including their length bytes. The `ClientHello`
 /// must fit into one record.
@@ -79,9 +78,7 @@ impl Config {
 }
 
 fn check(settings: &Settings) -> Result<(), Misuse> {
-    let exchange = settings.suite.exchange();
-    let any = matches!(exchange, KeyExchange::Rsa | KeyExchange::DheRsa);
-    if !any && settings.groups.is_empty() {
+    if settings.suite.has_group() && settings.groups.is_empty() {
         return Err(Misuse::NoGroup);
     }
     if (1..settings.groups.len()).any(|i| settings.groups[..i].contains(&settings.groups[i])) {

@@ -259,21 +259,6 @@ impl Connection {
         Ok(())
     }
 
-    /// Changes to the next sealing key of TLS 1.3, and asks the server to change its key, too.
-    /// [`Facts::key_updates`] counts the server's updates.
-    ///
-    /// # Errors
-    ///
-    /// As [`send`](Self::send), and [`Misuse::UpdateUnknown`] in TLS 1.2.
-    pub fn update_keys(&mut self) -> Result<(), Error> {
-        if !self.config.settings.suite.is_tls13() {
-            return Err(Misuse::UpdateUnknown.into());
-        }
-        self.may_send()?;
-        self.renew_key(true);
-        Ok(())
-    }
-
     fn may_send(&self) -> Result<(), Error> {
         if let Some(error) = self.error {
             return Err(error);

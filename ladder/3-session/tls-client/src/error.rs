@@ -95,7 +95,6 @@ errors! {
         SessionUnfit = "the session to resume is empty, or of another suite";
         ServerName = "not a DNS name in ASCII of at most 253 bytes, without a dot at its end; leave \
             it out for an address";
-        UpdateUnknown = "key updates need TLS 1.3";
     }
 }
 
@@ -139,9 +138,6 @@ errors! {
         MessageTooLong { found_bytes: usize, limit_bytes: usize } =
             "a handshake message or cookie of {found_bytes} bytes; at most {limit_bytes} are read";
         NoCertificate = "it sent no certificate";
-        PrimeSize { bits: u32 } = "it chose a prime of {bits} bits; 1024 to 4096 are supported";
-        PrimeUnnamed = "it chose a prime without a name for the agreement; offer no groups to take \
-            any";
         RecordOverflow { found_bytes: usize, limit_bytes: usize } =
             "a record of {found_bytes} bytes; at most {limit_bytes} are allowed";
         RecordType { found: Content } = "a record of type {found}; does the port speak TLS?";
@@ -179,7 +175,6 @@ impl Violation {
             | Self::Group { .. }
             | Self::IllegalParameter { .. }
             | Self::KeyShare
-            | Self::PrimeUnnamed
             | Self::RetryVain
             | Self::SignatureScheme { .. } => AlertDescription::ILLEGAL_PARAMETER,
             Self::BadFinished | Self::BadSignature => AlertDescription::DECRYPT_ERROR,
@@ -199,7 +194,6 @@ impl Violation {
             | Self::RetryTwice
             | Self::UnexpectedMessage { .. }
             | Self::Unprotected { .. } => AlertDescription::UNEXPECTED_MESSAGE,
-            Self::PrimeSize { .. } => AlertDescription::INSUFFICIENT_SECURITY,
             Self::RecordOverflow { .. } => AlertDescription::RECORD_OVERFLOW,
             Self::RecordVersion { .. } | Self::Version { .. } => AlertDescription::PROTOCOL_VERSION,
         }

@@ -11,7 +11,6 @@ use aws_lc_rs::kem::{DecapsulationKey, ML_KEM_768};
 use zeroize::Zeroizing;
 
 use crate::error::{Unavailable, Violation};
-use crate::ffdhe::{Exponent, Field};
 use crate::registry::Group;
 
 /// The length in bytes of a ciphertext of ML-KEM-768 (FIPS 203, table 3).
@@ -28,7 +27,6 @@ enum Private {
     Curve(PrivateKey),
     /// ML-KEM-768 and X25519.
     Hybrid(DecapsulationKey, PrivateKey),
-    Field(&'static Field, Exponent),
 }
 
 /// An encoded public value; a point is copied without an allocation.
@@ -63,12 +61,6 @@ impl KeyPair {
             Group::P384 => curve(&ECDH_P384),
             Group::X25519 => curve(&X25519),
             Group::X25519MlKem768 => hybrid(),
-            Group::Ffdhe2048 | Group::Ffdhe3072 | Group::Ffdhe4096 => {
-                let field = Field::of(group).expect("it is one of these");
-                let exponent = field.exponent()?;
-                let public = field.public(&exponent);
-                Ok((Private::Field(field, exponent), Public::Bytes(public)))
-            }
         }
         .map_err(|_| Unavailable::KeyGeneration)?;
         Ok(Self { group, private, public })
@@ -82,7 +74,6 @@ impl KeyPair {
     ) -> Result<T, Violation> {
         match &self.private {
             Private::Curve(private) => agree_on_curve(self.group, private, peer, make),
-            Private::Field(field, exponent) => Ok(make(&field.agree(exponent, peer)?)),
             Private::Hybrid(kem, x25519) => {
                 let (ciphertext, point) =
                     peer.split_at_checked(CIPHERTEXT).ok_or(Violation::KeyShare)?;

@@ -82,8 +82,7 @@ impl Hello<'_> {
         let psk = matches!(self.offered, Offered::Psk { .. });
         if settings.tickets || psk {
             // some servers send tickets only if this extension is present
-            let mode = u8::from(!settings.psk_alone); // psk_ke, psk_dhe_ke
-            extension(out, Extension::PSK_KEY_EXCHANGE_MODES, |out| out.extend([1, mode]));
+            extension(out, Extension::PSK_KEY_EXCHANGE_MODES, |out| out.extend([1, 1])); // psk_dhe_ke
         }
         if !self.cookie.is_empty() {
             list(out, Extension::COOKIE, 2, |out| out.extend_from_slice(self.cookie));
@@ -114,9 +113,6 @@ impl Hello<'_> {
     fn extensions_tls12(&self, out: &mut Vec<u8>, settings: &Settings) {
         if settings.suite.has_curve() {
             extension(out, Extension::EC_POINT_FORMATS, |out| out.extend([1, 0])); // uncompressed
-        }
-        if settings.offers_encrypt_then_mac() {
-            extension(out, Extension::ENCRYPT_THEN_MAC, |_| ());
         }
         extension(out, Extension::EXTENDED_MASTER_SECRET, |_| ());
         match self.offered {

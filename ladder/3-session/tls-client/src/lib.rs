@@ -51,7 +51,6 @@ mod decode;
 mod encrypting;
 mod error;
 mod exchange;
-mod ffdhe;
 mod hash;
 mod hello;
 mod identity;

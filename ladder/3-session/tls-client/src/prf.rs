@@ -73,7 +73,6 @@ impl Master {
         &self,
         suite: Suite,
         [client_random, server_random]: [&[u8; 32]; 2],
-        encrypt_then_mac: bool,
     ) -> (RecordKey, RecordKey) {
         let cipher = suite.cipher();
         let sizes = [cipher.mac().map_or(0, MacHash::bytes), cipher.key_bytes(), cipher.iv_bytes()];
@@ -90,7 +89,7 @@ impl Master {
         let [mac, key, iv] = pairs;
         let client = Keys { mac: mac.0, key: key.0, iv: iv.0 };
         let server = Keys { mac: mac.1, key: key.1, iv: iv.1 };
-        let record_key = |keys| RecordKey::tls12(cipher, keys, encrypt_then_mac);
+        let record_key = |keys| RecordKey::tls12(cipher, keys);
         (record_key(&client), record_key(&server))
     }
 

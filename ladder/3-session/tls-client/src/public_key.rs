@@ -55,7 +55,7 @@ impl PublicKey {
     /// Returns whether this kind of key fits a suite.
     pub(crate) const fn serves(self, suite: Suite) -> bool {
         match suite.exchange() {
-            KeyExchange::Rsa | KeyExchange::DheRsa | KeyExchange::EcdheRsa => {
+            KeyExchange::Rsa | KeyExchange::EcdheRsa => {
                 matches!(self, Self::Rsa { .. })
             }
             KeyExchange::EcdheEcdsa => !matches!(self, Self::Rsa { .. }),

@@ -63,9 +63,6 @@ registry! {
         X25519 = 29 "x25519";
         /// ML-KEM-768 and X25519 together (draft-ietf-tls-ecdhe-mlkem); TLS 1.3 only.
         X25519MlKem768 = 4588 "X25519MLKEM768";
-        Ffdhe2048 = 256 "ffdhe2048";
-        Ffdhe3072 = 257 "ffdhe3072";
-        Ffdhe4096 = 258 "ffdhe4096";
     }
 }
 
@@ -78,6 +75,9 @@ impl core::fmt::Display for GroupNumber {
         let name = match self.0 {
             25 => "secp521r1",
             30 => "x448",
+            256 => "ffdhe2048",
+            257 => "ffdhe3072",
+            258 => "ffdhe4096",
             259 => "ffdhe6144",
             260 => "ffdhe8192",
             4587 => "SecP256r1MLKEM768",
@@ -99,9 +99,6 @@ impl Group {
             Self::P384 => 97,
             Self::X25519 => 32,
             Self::X25519MlKem768 => 1184 + 32,
-            Self::Ffdhe2048 => 256,
-            Self::Ffdhe3072 => 384,
-            Self::Ffdhe4096 => 512,
         }
     }
 
@@ -118,9 +115,6 @@ impl Group {
             KeyExchange::Tls13 => true,
             KeyExchange::Rsa | KeyExchange::EcdheRsa | KeyExchange::EcdheEcdsa => {
                 matches!(self, Self::P256 | Self::P384 | Self::X25519)
-            }
-            KeyExchange::DheRsa => {
-                matches!(self, Self::Ffdhe2048 | Self::Ffdhe3072 | Self::Ffdhe4096)
             }
         }
     }

@@ -6,7 +6,7 @@ use crate::connection::Connection;
 use crate::error::{Error, Misuse};
 use crate::hello::{Hello, Offered, bind};
 use crate::prf::Master;
-use crate::saved::{Name, SavedSession, SessionKind};
+use crate::saved::{Name, SavedSession};
 use crate::schedule::Psk;
 use crate::session::EarlyData;
 use crate::wire::Content;
@@ -39,7 +39,6 @@ impl Connection {
         let suite = self.config.settings.suite;
         let mechanism = match session.kind() {
             Some(_) if session.of.is_none_or(|(of, _)| of != suite) => None,
-            Some(SessionKind::Psk) if self.config.settings.psk_alone => Some(SessionKind::PskAlone),
             other => other,
         };
         let mechanism = mechanism.ok_or(Misuse::SessionUnfit)?;

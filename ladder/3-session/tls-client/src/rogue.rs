@@ -11,7 +11,6 @@ use crate::connection::{Connection, Event};
 use crate::decode::put_vector;
 use crate::error::{Error, Violation};
 use crate::exchange::KeyPair;
-use crate::ffdhe::Field;
 use crate::hash::{Hash, Transcript};
 use crate::phase::SessionPhase;
 use crate::prf::{Master, Side};

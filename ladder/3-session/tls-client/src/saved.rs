@@ -21,8 +21,6 @@ pub enum SessionKind {
     Ticket,
     /// TLS 1.3: by the pre-shared key of a ticket, with a new key agreement (`psk_dhe_ke`).
     Psk,
-    /// TLS 1.3: by the pre-shared key of a ticket alone (`psk_ke`).
-    PskAlone,
 }
 
 /// The identifier of a session.

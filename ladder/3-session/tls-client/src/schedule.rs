@@ -88,11 +88,6 @@ impl Early {
         Psk::new(hash, hash.zeros()).early()
     }
 
-    /// Returns the secrets of a handshake with a pre-shared key alone.
-    pub(crate) fn handshake_alone(&self, transcript: &[u8]) -> Handshake {
-        self.handshake(self.hash.zeros(), transcript)
-    }
-
     /// Returns the secrets of the handshake; `transcript` is the hash up to and including the
     /// `ServerHello`.
     pub(crate) fn handshake(&self, shared: &[u8], transcript: &[u8]) -> Handshake {

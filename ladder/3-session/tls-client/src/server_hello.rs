@@ -87,7 +87,6 @@ pub(crate) struct Hello12<'a> {
     pub(crate) random: [u8; 32],
     pub(crate) session_id: &'a [u8],
     pub(crate) extended_master_secret: bool,
-    pub(crate) encrypt_then_mac: bool,
     /// True if the server will send a ticket (RFC 5077 §3.2).
     pub(crate) ticket: bool,
     /// The chosen application protocol, as an index into the list in the settings.
@@ -106,16 +105,12 @@ impl<'a> Hello12<'a> {
             random: head.random,
             session_id: head.session_id,
             extended_master_secret: false,
-            encrypt_then_mac: false,
             ticket: false,
             alpn: None,
         };
         each(head.extensions, |extension, mut content| {
             match extension {
                 Extension::EXTENDED_MASTER_SECRET => hello.extended_master_secret = true,
-                Extension::ENCRYPT_THEN_MAC if settings.offers_encrypt_then_mac() => {
-                    hello.encrypt_then_mac = true;
-                }
                 Extension::ALPN => {
                     hello.alpn = Some(alpn(content, settings)?);
                     return Ok(());
@@ -151,8 +146,8 @@ pub(crate) enum Hello13<'a> {
     Goes {
         /// True if the server accepts the offered pre-shared key.
         psk: bool,
-        /// The server's key share; `None` only if a pre-shared key is used alone.
-        share: Option<(Group, &'a [u8])>,
+        /// The server's key share.
+        share: (Group, &'a [u8]),
     },
 }
 
@@ -215,12 +210,7 @@ impl<'a> Hello13<'a> {
             return Ok(Self::Retry { group, cookie });
         }
         let share = group.zip(public);
-        // the server omits its key share if and only if it accepts a pre-shared key alone
-        let alone = psk && settings.psk_alone;
-        if share.is_some() == alone {
-            return Err(illegal("key_share"));
-        }
-        Ok(Self::Goes { psk, share })
+        Ok(Self::Goes { psk, share: share.ok_or(illegal("key_share"))? })
     }
 }
 

@@ -17,7 +17,7 @@ use crate::settings::{Freshness, VerifySignature};
 /// The results of a handshake; complete when it is established.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
-    /// The group; `None` with RSA key exchange, or for an unnamed prime of the server.
+    /// The group; `None` with RSA key exchange.
     pub group: Option<Group>,
     /// The scheme of the server's signature; `None` with RSA key exchange.
     pub signature: Option<SignatureScheme>,
@@ -25,8 +25,6 @@ pub struct Facts {
     pub signature_verified: bool,
     /// True if the extended master secret was negotiated; always false in TLS 1.3.
     pub extended_master_secret: bool,
-    /// TLS 1.2: true if encrypt-then-MAC was negotiated (RFC 7366).
-    pub encrypt_then_mac: bool,
     /// True if the server requested a second `ClientHello`, which costs a round trip.
     pub hello_retry: bool,
     /// True if the server requested a client certificate.
@@ -43,8 +41,6 @@ pub struct Facts {
     /// Tickets received so far. TLS 1.3 servers send tickets after the handshake, or with its last
     /// flight.
     pub tickets: u32,
-    /// Key updates of the server.
-    pub key_updates: u32,
     /// The length in bytes of the server's leaf certificate.
     pub leaf_bytes: usize,
 }

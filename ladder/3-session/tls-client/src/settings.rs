@@ -61,9 +61,8 @@ pub struct Settings {
     /// The offered suite, which determines the version.
     pub suite: Suite,
     /// The offered groups in order of preference. TLS 1.3 sends a key share for the first group,
-    /// and for another group after a `HelloRetryRequest`. If the list is empty, TLS 1.2 with DHE
-    /// accepts any prime of 1024 to 4096 bits from the server. In TLS 1.2 with ECDSA, the groups
-    /// also restrict the curve of the certificate's key (RFC 8422 §5.1.1).
+    /// and for another group after a `HelloRetryRequest`. In TLS 1.2 with ECDSA, the
+    /// groups also restrict the curve of the certificate's key (RFC 8422 §5.1.1).
     pub groups: Vec<Group>,
     /// The offered signature schemes in order of preference. In TLS 1.3 they select the kind of the
     /// certificate's key.
@@ -78,11 +77,6 @@ pub struct Settings {
     /// Keeps sessions for [`Connection::save`](crate::Connection::save); otherwise tickets are
     /// counted and dropped.
     pub save_sessions: bool,
-    /// Resumes in TLS 1.3 with the pre-shared key alone (`psk_ke`), without a new key agreement and
-    /// so without forward secrecy.
-    pub psk_alone: bool,
-    /// Offers encrypt-then-MAC in TLS 1.2 with a block cipher (RFC 7366).
-    pub encrypt_then_mac: bool,
     /// The handshakes that verify the signature.
     pub verify_signature: VerifySignature,
     /// Key pairs of the key agreement.
@@ -101,18 +95,16 @@ pub struct Settings {
 impl Settings {
     /// Returns the default settings for a suite:
     ///
-    /// * Groups: X25519 (and P-256 for ECDSA certificates), or ffdhe2048 for DHE.
+    /// * Groups: X25519 (and P-256 for ECDSA certificates).
     /// * Signature schemes: the schemes of elliptic curves if the suite requires them, otherwise
     ///   the schemes of RSA.
     /// * Application protocol: `http/1.1`.
     /// * Tickets are requested and not kept. A resumption makes a new key agreement.
-    /// * Encrypt-then-MAC is offered.
     /// * Signatures are verified, secrets are fresh, and any certificate is accepted.
     pub fn new(suite: Suite) -> Self {
         Self {
             suite,
             groups: match suite.exchange() {
-                KeyExchange::DheRsa => vec![Group::Ffdhe2048],
                 KeyExchange::EcdheEcdsa => vec![Group::X25519, Group::P256],
                 _ => vec![Group::X25519],
             },
@@ -124,17 +116,11 @@ impl Settings {
             alpn: vec![b"http/1.1".to_vec()],
             tickets: true,
             save_sessions: false,
-            psk_alone: false,
-            encrypt_then_mac: true,
             verify_signature: VerifySignature::Always,
             key_share: Freshness::Fresh,
             premaster: Freshness::Fresh,
             identity: None,
             pin: None,
         }
-    }
-
-    pub(crate) const fn offers_encrypt_then_mac(&self) -> bool {
-        self.encrypt_then_mac && self.suite.cipher().is_cbc()
     }
 }

@@ -20,8 +20,6 @@ pub struct Suite {
 pub enum KeyExchange {
     /// TLS 1.2: the client encrypts the premaster secret to the certificate's RSA key.
     Rsa,
-    /// TLS 1.2: ephemeral Diffie-Hellman in a prime field, signed with RSA.
-    DheRsa,
     /// TLS 1.2: ephemeral Diffie-Hellman on a curve, signed with RSA.
     EcdheRsa,
     /// TLS 1.2: ephemeral Diffie-Hellman on a curve, signed with ECDSA or Ed25519.
@@ -114,7 +112,7 @@ impl Cipher {
         }
     }
 
-    /// Returns whether the cipher is a block cipher in CBC mode, for encrypt-then-MAC (RFC 7366).
+    /// Returns whether the cipher is a block cipher in CBC mode, whose records have a MAC of their own.
     pub const fn is_cbc(self) -> bool {
         self.block_bytes().is_some()
     }
@@ -152,13 +150,6 @@ suites! {
     TLS_RSA_WITH_AES_256_CBC_SHA256 = 0x003D Rsa, Aes256Cbc(Sha256), Sha256;
     TLS_RSA_WITH_AES_128_GCM_SHA256 = 0x009C Rsa, Aes128Gcm, Sha256;
     TLS_RSA_WITH_AES_256_GCM_SHA384 = 0x009D Rsa, Aes256Gcm, Sha384;
-    TLS_DHE_RSA_WITH_AES_128_CBC_SHA = 0x0033 DheRsa, Aes128Cbc(Sha1), Sha256;
-    TLS_DHE_RSA_WITH_AES_256_CBC_SHA = 0x0039 DheRsa, Aes256Cbc(Sha1), Sha256;
-    TLS_DHE_RSA_WITH_AES_128_CBC_SHA256 = 0x0067 DheRsa, Aes128Cbc(Sha256), Sha256;
-    TLS_DHE_RSA_WITH_AES_256_CBC_SHA256 = 0x006B DheRsa, Aes256Cbc(Sha256), Sha256;
-    TLS_DHE_RSA_WITH_AES_128_GCM_SHA256 = 0x009E DheRsa, Aes128Gcm, Sha256;
-    TLS_DHE_RSA_WITH_AES_256_GCM_SHA384 = 0x009F DheRsa, Aes256Gcm, Sha384;
-    TLS_DHE_RSA_WITH_CHACHA20_POLY1305_SHA256 = 0xCCAA DheRsa, ChaCha20Poly1305, Sha256;
     TLS_ECDHE_RSA_WITH_RC4_128_SHA = 0xC011 EcdheRsa, Rc4(Sha1), Sha256;
     TLS_ECDHE_RSA_WITH_3DES_EDE_CBC_SHA = 0xC012 EcdheRsa, TripleDesCbc(Sha1), Sha256;
     TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA = 0xC013 EcdheRsa, Aes128Cbc(Sha1), Sha256;

@@ -10,18 +10,16 @@ use crate::certificate::{Premaster, leaf_tls12};
 use crate::connection::{Confirmation, Connection};
 use crate::decode::{Reader, put_vector};
 use crate::error::{Found, Violation};
-use crate::exchange::Public;
-use crate::ffdhe::{Field, trimmed};
 use crate::input::{Incoming, Received};
 use crate::phase::Await;
 use crate::prf::{Master, Side};
 use crate::protect::RecordKey;
 use crate::receive::Stop;
-use crate::registry::{Group, GroupNumber};
+use crate::registry::Group;
 use crate::saved::Name;
 use crate::server_hello::{Hello12, offered, offered_scheme};
 use crate::session::Agreed;
-use crate::settings::{Freshness, Settings};
+use crate::settings::Freshness;
 use crate::suite::KeyExchange;
 use crate::wire::{AlertDescription, AlertLevel, Content, Message, TLS12};
 
@@ -97,7 +95,6 @@ impl Connection {
         let hello = Hello12::read(body, &self.config.settings, offers_ticket)?;
         self.session.server_random = hello.random;
         self.session.ticket_announced = hello.ticket;
-        self.facts.encrypt_then_mac = hello.encrypt_then_mac;
         self.facts.extended_master_secret = hello.extended_master_secret;
         self.alpn = hello.alpn;
         if self.is_repeated(hello.session_id) {
@@ -117,8 +114,7 @@ impl Connection {
         }
         let suite = self.config.settings.suite;
         let master = Master::saved(suite.hash(), &self.offered.secret);
-        let encrypt_then_mac = self.facts.encrypt_then_mac;
-        let (client, server) = master.record_keys(suite, self.session.randoms(), encrypt_then_mac);
+        let (client, server) = master.record_keys(suite, self.session.randoms());
         self.facts.resumed = true;
         self.session.master = Some(master);
         self.session.client_key = Some(client);
@@ -132,10 +128,11 @@ impl Connection {
     fn key_exchange(&mut self, body: &[u8]) -> Result<(), Stop> {
         let mut r = Reader::new(Message::SERVER_KEY_EXCHANGE, body);
         let settings = &self.config.settings;
-        let parameters = match settings.suite.has_curve() {
-            true => curve_parameters(&mut r, settings)?,
-            false => field_parameters(&mut r, settings)?,
-        };
+        if r.u8("curve_type")? != 3 {
+            return Err(r.illegal("curve_type").into());
+        }
+        let group = offered(r.u16("named_curve")?, settings)?;
+        let public = r.vector(1, "point")?.rest();
         let signed = &body[..body.len() - r.rest().len()];
         let scheme = offered_scheme(r.u16("signature algorithm")?, settings)?;
         let signature = r.vector(2, "signature")?.rest();
@@ -148,34 +145,19 @@ impl Connection {
             self.facts.signature_verified = true;
         }
         self.facts.signature = Some(scheme);
-        self.agree(parameters)?;
+        self.agree(group, public)?;
         self.awaiting = Await::ServerHelloDone;
         Ok(())
     }
 
-    fn agree(&mut self, parameters: Parameters<'_>) -> Result<(), Stop> {
-        let suite = self.config.settings.suite;
-        let key = |premaster: &[u8]| {
-            // RFC 5246 §8.1.2: a prime-field secret loses its leading zeros; a curve's secret keeps
-            // them
-            let in_field = suite.exchange() == KeyExchange::DheRsa;
-            suite.hash().hmac_key(if in_field { trimmed(premaster) } else { premaster })
-        };
-        let (public, premaster) = match parameters {
-            Parameters::Named { group, public } => {
-                self.facts.group = Some(group);
-                self.session.prepare(&self.config, group)?;
-                let pair = self.session.pair(&self.config, group);
-                (pair.public.clone(), pair.agree(public, key)?)
-            }
-            Parameters::Field { p, g, public } => {
-                let field = Field::chosen(p, g)?;
-                let exponent = field.exponent()?;
-                let premaster = key(&field.agree(&exponent, public)?);
-                (Public::Bytes(field.public(&exponent)), premaster)
-            }
-        };
-        self.session.agreed = Some(Agreed { public, premaster });
+    fn agree(&mut self, group: Group, peer: &[u8]) -> Result<(), Stop> {
+        let hash = self.config.settings.suite.hash();
+        self.facts.group = Some(group);
+        self.session.prepare(&self.config, group)?;
+        let pair = self.session.pair(&self.config, group);
+        // RFC 8422 §5.10: the secret keeps its leading zeros
+        let premaster = pair.agree(peer, |premaster| hash.hmac_key(premaster))?;
+        self.session.agreed = Some(Agreed { public: pair.public.clone(), premaster });
         Ok(())
     }
 
@@ -193,8 +175,7 @@ impl Connection {
             let messages = messages.to_vec();
             self.say_certificate_verify(&messages)?;
         }
-        let encrypt_then_mac = self.facts.encrypt_then_mac;
-        let (client, server) = master.record_keys(suite, self.session.randoms(), encrypt_then_mac);
+        let (client, server) = master.record_keys(suite, self.session.randoms());
         self.say_finished_tls12(&master, client);
         self.session.master = Some(master);
         self.session.server_key = Some(server);
@@ -229,8 +210,7 @@ impl Connection {
     /// Exchanges keys by Diffie-Hellman (RFC 5246 §7.4.7.2, RFC 8422 §5.7).
     fn exchange_agreed(&mut self) -> Result<Master, Violation> {
         let agreed = self.session.agreed.take().expect("the server's key exchange came before");
-        let width = if self.config.settings.suite.has_curve() { 1 } else { 2 };
-        self.say_key_exchange(width, |out| {
+        self.say_key_exchange(1, |out| {
             out.extend_from_slice(&agreed.public);
             Ok(())
         })?;
@@ -315,43 +295,5 @@ impl Connection {
         self.keep_tls12(&master);
         self.awaiting = Await::Established;
         Ok(Received::Established)
-    }
-}
-
-/// The server's parameters of a key agreement.
-enum Parameters<'a> {
-    /// An offered group, by number or prime.
-    Named { group: Group, public: &'a [u8] },
-    /// A prime field of the server's choice.
-    Field { p: &'a [u8], g: &'a [u8], public: &'a [u8] },
-}
-
-/// Reads the parameters of a curve (RFC 8422 §5.4).
-fn curve_parameters<'a>(
-    r: &mut Reader<'a>,
-    settings: &Settings,
-) -> Result<Parameters<'a>, Violation> {
-    if r.u8("curve_type")? != 3 {
-        return Err(r.illegal("curve_type"));
-    }
-    let group = offered(r.u16("named_curve")?, settings)?;
-    let public = r.vector(1, "point")?.rest();
-    Ok(Parameters::Named { group, public })
-}
-
-/// Reads the parameters of a prime field (RFC 5246 §7.4.3, RFC 7919 §3). If named groups were
-/// offered, the server must choose one of them.
-fn field_parameters<'a>(
-    r: &mut Reader<'a>,
-    settings: &Settings,
-) -> Result<Parameters<'a>, Violation> {
-    let p = r.vector(2, "dh_p")?.rest();
-    let g = r.vector(2, "dh_g")?.rest();
-    let public = r.vector(2, "dh_Ys")?.rest();
-    match Field::name(p, g) {
-        _ if settings.groups.is_empty() => Ok(Parameters::Field { p, g, public }),
-        Some(group) if settings.groups.contains(&group) => Ok(Parameters::Named { group, public }),
-        Some(group) => Err(Violation::Group { found: GroupNumber(group.number()) }),
-        None => Err(Violation::PrimeUnnamed),
     }
 }

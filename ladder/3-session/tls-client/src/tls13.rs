@@ -81,8 +81,9 @@ impl Connection {
             Hello13::Retry { group, cookie } => return self.retry(incoming, group, cookie),
             Hello13::Goes { psk, share } => (psk, share),
         };
-        self.facts.group = share.map(|(group, _)| group);
-        if self.facts.group.is_some_and(|group| self.session.share != Some(group)) {
+        let (group, public) = share;
+        self.facts.group = Some(group);
+        if self.session.share != Some(group) {
             return Err(illegal("key_share").into());
         }
         self.facts.resumed = psk;
@@ -93,13 +94,8 @@ impl Connection {
         let transcript = self.session.transcript.hash();
         let resumed = self.session.psk.as_ref().filter(|_| psk).map(Psk::early);
         let early = resumed.as_ref().unwrap_or(&self.config.early);
-        let secrets = match share {
-            Some((group, public)) => {
-                let pair = self.session.pair(&self.config, group);
-                pair.agree(public, |shared| early.handshake(shared, transcript.as_ref()))?
-            }
-            None => early.handshake_alone(transcript.as_ref()),
-        };
+        let pair = self.session.pair(&self.config, group);
+        let secrets = pair.agree(public, |shared| early.handshake(shared, transcript.as_ref()))?;
         self.opening = Some(secrets.server.record_key(self.config.settings.suite));
         self.session.handshake = Some(secrets);
         self.awaiting = Await::EncryptedExtensions;
@@ -244,19 +240,18 @@ impl Connection {
             self.session.application.as_mut().expect("made with the server's Finished");
         *server = server.next();
         self.opening = Some(server.record_key(suite));
-        self.facts.key_updates = self.facts.key_updates.saturating_add(1);
         let idle = self.output.is_sent(self.answer_mark) && self.close_mark.is_none();
         if request == 1 && idle {
-            self.renew_key(false);
+            self.renew_key();
             self.answer_mark = self.output.mark();
         }
         Ok(())
     }
 
     /// Queues `KeyUpdate` and changes to the next key.
-    pub(crate) fn renew_key(&mut self, request: bool) {
+    fn renew_key(&mut self) {
         let suite = self.config.settings.suite;
-        let message = [Message::KEY_UPDATE.0, 0, 0, 1, u8::from(request)];
+        let message = [Message::KEY_UPDATE.0, 0, 0, 1, 0];
         self.output.record(Content::HANDSHAKE, &message);
         let (client, _) = self.session.application.as_mut().expect("made with our Finished");
         *client = client.next();

@@ -76,7 +76,6 @@ numbers! {
         EC_POINT_FORMATS = 11 "ec_point_formats";
         SIGNATURE_ALGORITHMS = 13 "signature_algorithms";
         ALPN = 16 "application_layer_protocol_negotiation";
-        ENCRYPT_THEN_MAC = 22 "encrypt_then_mac";
         EXTENDED_MASTER_SECRET = 23 "extended_master_secret";
         SESSION_TICKET = 35 "session_ticket";
         PRE_SHARED_KEY = 41 "pre_shared_key";

@@ -1,58 +1,33 @@
 //! The agent: runs its segments of the controller's plans.
 
-use core::cell::Cell;
 use core::time::Duration;
-use std::io::{Read, Write};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
 use std::time::Instant;
 
+use futures_util::StreamExt as _;
+use futures_util::stream::select_all;
+use tokio::time::sleep;
 use tollgate_load::{Error as LoadError, Live, Plan, Segment, Target, run_part};
 use tollgate_probe::Site;
 use tollgate_record::Machine;
 
-use crate::frame::{FromAgent, FromController};
-use crate::link::{Link, News};
-use crate::nats::{Bus, FleetName, Nats, Opened, Role};
-use crate::{HEARTBEAT, LOST_AFTER, place};
+use crate::message::{Answer, Enrolled, Request, TEXT_BYTES_MAX, chunk, parse};
+use crate::nats::{ALL, Connection, FleetName, Nats, Role};
+use crate::{LOST_AFTER, place};
 
-/// Longest wait for a frame.
-const TICK: Duration = Duration::from_millis(20);
+/// A controller that is silent for this time without load is forgotten.
+const FORGOTTEN_AFTER: Duration = Duration::from_secs(10);
 
-/// Serves a controller until it ends the connection. `version` and `machine` are those of this
-/// program and this machine.
+/// Interval of looking for the start.
+const TICK: Duration = Duration::from_millis(5);
+
+/// Serves the controllers of a fleet on NATS, one after another. `version` and `machine` are those of
+/// this program and this machine. `tell` gets a line when a controller comes and when it has gone.
 ///
-/// It loads only the server that the controller names, and only if this server may be loaded
+/// The agent loads only the server that the controller names, and only if this server may be loaded
 /// ([`Site::find`]). In a run it stops by itself when the controller is gone, or silent for
 /// [`LOST_AFTER`].
-///
-/// # Errors
-///
-/// The reason why the connection ended, or why no further run is possible, in one line.
-pub fn serve(
-    from: impl Read + Send + 'static,
-    to: impl Write + Send + 'static,
-    version: String,
-    machine: Machine,
-) -> Result<(), String> {
-    let link = Link::new(from, to);
-    link.send_last(FromAgent::Enrol { version, machine: Box::new(machine), place: place() });
-    let agent = Agent {
-        link,
-        origin: Instant::now(),
-        told_at: Cell::new(Instant::now()),
-        heard_at: Cell::new(Instant::now()),
-        is_over: Cell::new(false),
-    };
-    let ended = agent.turns();
-    if let Err(why) = &ended {
-        agent.link.send_last(FromAgent::Refused { why: why.clone() });
-    }
-    agent.link.close();
-    ended
-}
-
-/// Serves the controllers of a fleet on NATS, one after another, each as [`serve`] does. `tell` gets
-/// a line when a controller comes and when it has gone.
 ///
 /// # Errors
 ///
@@ -64,143 +39,330 @@ pub fn serve_fleet(
     machine: &Machine,
     tell: &dyn Fn(&str),
 ) -> Result<(), String> {
-    let mut bus = Bus::connect(nats, fleet, Role::Agent)?;
-    tell(&format!("{} waits for controllers of the fleet {fleet}", bus.name()));
-    loop {
-        let Opened { peer, reader, writer } = bus.next()?;
-        tell(&format!("controller {peer}: serves it"));
-        let ended = serve(reader, writer, version.to_owned(), machine.clone());
-        tell(&format!("controller {peer}: {}", ended.err().unwrap_or_else(|| "ended".to_owned())));
-    }
+    let mut connection = Connection::new(nats, fleet, Role::Agent)?;
+    let agent = Arc::new(Agent::new(Enrolled {
+        agent: connection.name.clone(),
+        version: version.to_owned(),
+        machine: machine.clone(),
+        place: place(),
+    }));
+    let Connection { runtime, client, failure, .. } = &mut connection;
+    runtime.block_on(async {
+        let mut inboxes = Vec::new();
+        for name in [agent.enrolled.agent.as_str(), ALL] {
+            let inbox = client.subscribe(Role::Agent.subject(fleet, name, "*")).await;
+            inboxes.push(inbox.map_err(|error| error.to_string())?);
+        }
+        client.flush().await.map_err(|error| error.to_string())?;
+        tell(&format!("{} waits for controllers of the fleet {fleet}", agent.enrolled.agent));
+        let mut inbox = select_all(inboxes);
+        let mut served = None;
+        loop {
+            let message = tokio::select! {
+                message = inbox.next() => Some(message.ok_or("the connection to NATS is closed")?),
+                why = failure.recv() => return Err(why.unwrap_or_default()),
+                () = sleep(LOST_AFTER / 3) => {
+                    agent.state().forget_silent();
+                    None
+                }
+            };
+            if let Some(message) = message
+                && let Some((_, controller)) = message.subject.rsplit_once('.')
+            {
+                let answer = match parse(&message.payload) {
+                    Ok(request) => agent.answer(controller, request),
+                    Err(why) => Some(Answer::Refused { why }),
+                };
+                if let Some((answer, reply)) = answer.zip(message.reply) {
+                    let text = serde_json::to_vec(&answer).map_err(|error| error.to_string())?;
+                    // without an answer the controller asks again
+                    let _ = client.publish(reply, text.into()).await;
+                }
+            }
+            let serves = agent.controller();
+            if serves != served {
+                match &serves {
+                    Some(controller) => tell(&format!("controller {controller}: serves it")),
+                    None => tell("waits for the next controller"),
+                }
+                served = serves;
+            }
+        }
+    })
 }
 
-struct Agent {
-    link: Link<FromAgent, FromController>,
+/// An agent, without its connection.
+#[derive(Debug)]
+pub struct Agent {
+    enrolled: Enrolled,
     /// The origin of this agent's clock.
     origin: Instant,
-    told_at: Cell<Instant>,
-    heard_at: Cell<Instant>,
-    /// The controller has ended the connection, or is silent.
-    is_over: Cell<bool>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    controller: Option<Controller>,
+    /// The target that may be loaded.
+    target: Option<Target>,
+    /// The chunks of the plan.
+    plan: String,
+    /// The last run.
+    run: u64,
+    phase: Phase,
+    live: Arc<Live>,
+    start: Option<Instant>,
+    is_stopped: bool,
+    /// The part of the last run.
+    part: String,
+}
+
+#[derive(Debug)]
+struct Controller {
+    name: String,
+    heard_at: Instant,
+    /// It has left, or was silent in a run, which stops.
+    is_gone: bool,
+}
+
+#[derive(Debug, Default)]
+enum Phase {
+    #[default]
+    Idle,
+    Busy,
+    Ready {
+        plan: String,
+    },
+    Ended,
+    Refused(String),
 }
 
 impl Agent {
-    /// Answers until the connection ends. Without a run, the controller may be silent.
-    fn turns(&self) -> Result<(), String> {
-        let mut target = None;
-        while !self.is_over.get() {
-            self.tell(None);
-            match self.link.wait(HEARTBEAT) {
-                News::None
-                | News::Frame(FromController::Alive | FromController::Stop { .. }, _) => {}
-                // of a run that has ended here
-                News::Frame(FromController::Start { .. }, _) => {}
-                News::Frame(FromController::Clock { number }, _) => self.tell_time(number),
-                News::Frame(FromController::Target { url, address, may_test }, _) => {
-                    let url = url.parse().map_err(|error| format!("{url}: {error}"))?;
-                    let site =
-                        Site::find(&url, may_test.as_deref(), None, &|_, _| Ok(vec![address]));
-                    target = Some(site.map_err(|error| error.to_string())?.target().clone());
-                }
-                News::Frame(FromController::Arm { run, plan, segment }, _) => {
-                    let target = target.as_ref().ok_or("a run has no target")?;
-                    self.run(run, &plan, segment, target)?;
-                }
-                News::Over(None) => return Ok(()),
-                News::Over(Some(error)) => return Err(format!("the controller: {error}")),
-            }
-        }
-        Err("the controller is gone, and the load was stopped".to_owned())
+    /// Returns an agent without a controller.
+    #[must_use]
+    pub fn new(enrolled: Enrolled) -> Self {
+        Self { enrolled, origin: Instant::now(), state: Mutex::default() }
     }
 
-    fn run(&self, run: u64, plan: &Plan, part: Segment, to: &Target) -> Result<(), String> {
-        self.heard_at.set(Instant::now());
-        let live = Arc::new(Live::default());
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the name of the controller that it serves.
+    fn controller(&self) -> Option<String> {
+        let state = self.state();
+        let controller = state.controller.as_ref().filter(|controller| !controller.is_gone);
+        controller.map(|controller| controller.name.clone())
+    }
+
+    /// Returns the answer to a controller's request; `None` if there is none.
+    #[must_use]
+    pub fn answer(self: &Arc<Self>, from: &str, request: Request) -> Option<Answer> {
+        let mut state = self.state();
+        state.forget_silent();
+        let serves = state
+            .controller
+            .as_ref()
+            .map(|controller| controller.name == from && !controller.is_gone);
+        match (&request, serves) {
+            (Request::Enrol, None) => {
+                return Some(Answer::Enrolled(Box::new(self.enrolled.clone())));
+            }
+            (Request::Enrol, Some(_)) | (Request::Alive | Request::Leave, Some(false) | None) => {
+                return None;
+            }
+            (Request::Target { .. }, None) => {
+                let name = from.to_owned();
+                let controller = Controller { name, heard_at: Instant::now(), is_gone: false };
+                *state = State { controller: Some(controller), ..State::default() };
+            }
+            (Request::Target { .. }, Some(false)) => {
+                let why = "it serves another controller".to_owned();
+                return Some(Answer::Refused { why });
+            }
+            (_, Some(false) | None) => {
+                let why = "the controller is gone, and the load was stopped".to_owned();
+                return Some(Answer::Refused { why });
+            }
+            (_, Some(true)) => {}
+        }
+        if let Some(controller) = &mut state.controller {
+            controller.heard_at = Instant::now();
+        }
+        match request {
+            Request::Clock => {
+                let at_ns = u64::try_from(self.origin.elapsed().as_nanos()).unwrap_or(u64::MAX);
+                return Some(Answer::Clock { at_ns });
+            }
+            Request::Part { from } => {
+                return Some(Answer::Part { text: chunk(&state.part, from).to_owned() });
+            }
+            Request::Alive => return None,
+            Request::Leave => {
+                state.leave();
+                return None;
+            }
+            Request::Target { url, address, may_test } if serves.is_none() => {
+                state.phase = Phase::Busy;
+                let agent = Arc::clone(self);
+                thread::spawn(move || agent.examine(&url, address, may_test.as_deref()));
+            }
+            Request::Plan { from, text } => state.add_to_plan(from, &text),
+            Request::Arm { run, segment } if run > state.run && !state.is_running() => {
+                let text = core::mem::take(&mut state.plan);
+                (state.run, state.phase, state.start) = (run, Phase::Busy, None);
+                (state.is_stopped, state.live) = (false, Arc::default());
+                let agent = Arc::clone(self);
+                thread::spawn(move || agent.run(&text, segment));
+            }
+            Request::Start { run, at_ns } if run == state.run && state.start.is_none() => {
+                state.start = self.origin.checked_add(Duration::from_nanos(at_ns));
+            }
+            Request::Stop { run } if run == state.run => state.is_stopped = true,
+            // repeated, or of an earlier run
+            Request::Enrol
+            | Request::Target { .. }
+            | Request::Arm { .. }
+            | Request::Start { .. }
+            | Request::Stop { .. }
+            | Request::Poll => {}
+        }
+        Some(state.answer())
+    }
+
+    /// Finds the server, and asks for its consent.
+    fn examine(&self, url: &str, address: core::net::SocketAddr, may_test: Option<&str>) {
+        let site = url.parse().map_err(|error| format!("{url}: {error}")).and_then(|url| {
+            let site = Site::find(&url, may_test, None, &|_, _| Ok(vec![address]));
+            site.map_err(|error| error.to_string())
+        });
+        let mut state = self.state();
+        match site {
+            _ if state.is_abandoned() => *state = State::default(),
+            Ok(site) => {
+                state.target = Some(site.target().clone());
+                state.phase = Phase::Idle;
+            }
+            Err(why) => state.phase = Phase::Refused(why),
+        }
+    }
+
+    /// Runs a segment of the plan, and keeps its part.
+    fn run(&self, plan: &str, segment: Segment) {
+        let part = self.part(plan, segment);
+        let mut state = self.state();
+        if state.is_abandoned() {
+            *state = State::default();
+            return;
+        }
+        state.phase = match part {
+            Ok(Some(part)) => {
+                state.part = part;
+                Phase::Ended
+            }
+            Ok(None) => Phase::Idle,
+            Err(why) => Phase::Refused(why),
+        };
+    }
+
+    /// Returns the part in JSON; `None` if the run was stopped before its start.
+    fn part(&self, plan: &str, segment: Segment) -> Result<Option<String>, String> {
+        let plan: Plan = parse(plan.as_bytes())?;
+        let (target, live) = {
+            let state = self.state();
+            (state.target.clone().ok_or("a run has no target")?, Arc::clone(&state.live))
+        };
         let mut is_late = false;
-        let mut begin = || {
-            self.link.send(FromAgent::Ready { run, plan: plan.hash() });
-            let start = self.start_of(run, &live)?;
+        let mut start = || {
+            self.state().phase = Phase::Ready { plan: plan.hash() };
+            let start = self.wait_for_start()?;
+            self.state().phase = Phase::Busy;
             is_late = Instant::now() >= start;
             (!is_late).then_some(start)
         };
-        let stop = || !self.goes_on(run, &live);
-        match run_part(plan, to, part, &live, &mut begin, &stop) {
-            // stopped by itself: its part is not the whole one, and `turns` tells why
-            Ok(_) if self.is_over.get() => Ok(()),
-            Ok(part) => {
-                self.link.send_last(FromAgent::Ended { run, part: Box::new(part) });
-                Ok(())
-            }
+        let stop = || self.state().must_stop();
+        match run_part(&plan, &target, segment, &live, &mut start, &stop) {
+            Ok(part) => serde_json::to_string(&part).map(Some).map_err(|error| error.to_string()),
             Err(_) if is_late => {
                 let why =
                     "it learned the time of the start too late: repeat, or use a faster network";
                 Err(why.to_owned())
             }
-            Err(LoadError::Stopped) => Ok(()),
+            Err(LoadError::Stopped) => Ok(None),
             Err(error) => Err(error.to_string()),
         }
     }
 
-    /// Waits for the time of the start; `None` if the run does not begin.
-    fn start_of(&self, run: u64, live: &Live) -> Option<Instant> {
+    /// Returns the time of the start; `None` if the run does not begin.
+    fn wait_for_start(&self) -> Option<Instant> {
         loop {
-            self.tell(Some(live));
-            let news = self.link.wait(TICK);
-            if let News::Frame(FromController::Start { run: of, at_ns }, _) = news
-                && of == run
-            {
-                self.heard_at.set(Instant::now());
-                return self.origin.checked_add(Duration::from_nanos(at_ns));
-            }
-            if !self.handle(run, news) {
+            let mut state = self.state();
+            if state.must_stop() {
                 return None;
             }
+            if state.start.is_some() {
+                return state.start;
+            }
+            drop(state);
+            thread::sleep(TICK);
+        }
+    }
+}
+
+impl State {
+    const fn is_running(&self) -> bool {
+        matches!(self.phase, Phase::Busy | Phase::Ready { .. })
+    }
+
+    fn is_silent_for(&self, limit: Duration) -> bool {
+        self.controller.as_ref().is_some_and(|controller| controller.heard_at.elapsed() > limit)
+    }
+
+    /// Returns whether a run must stop.
+    fn must_stop(&mut self) -> bool {
+        if self.is_silent_for(LOST_AFTER) {
+            self.leave();
+        }
+        self.is_stopped || self.is_abandoned()
+    }
+
+    fn is_abandoned(&self) -> bool {
+        self.controller.as_ref().is_none_or(|controller| controller.is_gone)
+    }
+
+    /// The controller has gone: the agent is free as soon as nothing runs.
+    fn leave(&mut self) {
+        match &mut self.controller {
+            Some(controller) if matches!(self.phase, Phase::Busy | Phase::Ready { .. }) => {
+                controller.is_gone = true;
+            }
+            _ => *self = Self::default(),
         }
     }
 
-    /// Reads what the controller has sent in a run; returns whether the run goes on.
-    fn goes_on(&self, run: u64, live: &Live) -> bool {
-        self.tell(Some(live));
-        loop {
-            let news = self.link.news();
-            let is_last = matches!(news, News::None);
-            if !self.handle(run, news) {
-                return false;
-            }
-            if is_last {
-                return true;
-            }
+    /// Forgets a controller that is silent.
+    fn forget_silent(&mut self) {
+        let limit = if self.is_running() { LOST_AFTER } else { FORGOTTEN_AFTER };
+        if self.is_silent_for(limit) {
+            self.leave();
         }
     }
 
-    /// Handles a frame in a run; returns whether the run goes on.
-    fn handle(&self, run: u64, news: News<FromController>) -> bool {
-        let now = Instant::now();
-        match news {
-            News::None => {
-                let silent = now.saturating_duration_since(self.heard_at.get());
-                self.is_over.set(self.is_over.get() || silent > LOST_AFTER);
-                return !self.is_over.get();
-            }
-            News::Over(_) => self.is_over.set(true),
-            News::Frame(FromController::Clock { number }, _) => self.tell_time(number),
-            News::Frame(FromController::Stop { run: of }, _) if of == run => return false,
-            News::Frame(_, _) => {}
+    /// Adds a chunk, if it is not there yet and none is missing.
+    fn add_to_plan(&mut self, from: usize, text: &str) {
+        if self.plan.is_char_boundary(from) && from + text.len() <= TEXT_BYTES_MAX {
+            self.plan.truncate(from);
+            self.plan.push_str(text);
         }
-        self.heard_at.set(now);
-        !self.is_over.get()
     }
 
-    fn tell_time(&self, number: u32) {
-        let at_ns = u64::try_from(self.origin.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        self.link.send(FromAgent::Clock { number, at_ns });
-    }
-
-    /// Tells the controller that this agent lives, if it is time.
-    fn tell(&self, live: Option<&Live>) {
-        if self.told_at.get().elapsed() >= HEARTBEAT {
-            self.told_at.set(Instant::now());
-            self.link.send(FromAgent::Alive { live: live.map(|live| Box::new(live.counts())) });
+    fn answer(&self) -> Answer {
+        match &self.phase {
+            Phase::Idle => Answer::Idle,
+            Phase::Busy => Answer::Busy { live: self.live.counts() },
+            Phase::Ready { plan } => Answer::Ready { run: self.run, plan: plan.clone() },
+            Phase::Ended => Answer::Ended { run: self.run },
+            Phase::Refused(why) => Answer::Refused { why: why.clone() },
         }
     }
 }

@@ -1,36 +1,62 @@
-//! The controller: starts agents, splits plans among them, and collects their parts.
+//! The controller: enrols agents, splits plans among them, and collects their parts.
 
-mod address;
 mod remote;
 
 use core::cell::RefCell;
 use core::fmt;
 use core::net::SocketAddr;
+use core::str::FromStr;
 use core::time::Duration;
 use std::rc::Rc;
+use std::sync::{Arc, Mutex};
+use std::thread;
 use std::time::Instant;
 
-use tollgate_load::{AgentPart, Agents, Error, LiveCounts, Plan, Segment};
+use async_nats::Client;
+use futures_util::StreamExt as _;
+use futures_util::future::join_all;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio::time::{interval, timeout};
+use tollgate_load::{AgentPart, Agents, Error, LiveCounts, Part, Plan, Segment};
 
-pub use self::address::Address;
-use self::address::{Place, command};
-use self::remote::{Carrier, Clock, Remote, State};
-use crate::frame::FromController;
-use crate::link::Link;
-use crate::nats::{Bus, Nats, Role};
+use self::remote::{Control, Order, Remote, State};
+use crate::message::{Answer, Enrolled, Request, parse};
+use crate::nats::{ALL, Connection, FleetName, Nats, Role};
 use crate::{AGENTS_MAX, HEARTBEAT, LOST_AFTER, place};
 
-/// Longest wait for agents, and for their first frames: a login may take this long.
+/// Longest wait for agents.
 const ENROL_MAX: Duration = Duration::from_secs(30);
 
-/// Questions for a clock. The one with the shortest round trip gives the offset.
-const QUESTIONS: u32 = 20;
+/// Longest wait for the last messages to be sent.
+const FLUSH_MAX: Duration = Duration::from_secs(2);
 
-/// Interval of reading the agents' frames while waiting.
+/// Interval of looking at the agents' states while waiting.
 const TICK: Duration = Duration::from_millis(5);
 
-/// Time from the last question for a clock to the start, in addition to the round trips.
+/// Time from the last reading of a clock to the start, in addition to the round trips.
 const LEAD: Duration = Duration::from_millis(300);
+
+/// Agents of a fleet: `nats:FLEET/COUNT`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Address {
+    /// The fleet.
+    pub fleet: FleetName,
+    /// The number of agents, 1 to [`AGENTS_MAX`].
+    pub count: usize,
+}
+
+impl FromStr for Address {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let parts = text.strip_prefix("nats:").and_then(|rest| rest.split_once('/'));
+        let (fleet, count) = parts.ok_or("give nats:FLEET/COUNT, as in nats:lab/4")?;
+        let count = count.parse().ok().filter(|count| (1..=AGENTS_MAX).contains(count));
+        let wanted = concat!("the number of agents is 1 to ", agents_max!(), ", as in nats:lab/4");
+        Ok(Self { fleet: fleet.parse()?, count: count.ok_or(wanted)? })
+    }
+}
 
 /// The server that all agents load.
 #[derive(Clone, Debug)]
@@ -54,167 +80,197 @@ impl fmt::Debug for Controller {
 }
 
 struct Fleet {
-    agents: Vec<Remote>,
-    /// Connections of the agents above: they end after them.
-    _buses: Vec<Bus>,
+    agents: Vec<Arc<Remote>>,
+    connection: Connection,
+    /// The subject of requests to all agents.
+    all: String,
     run: u64,
-    told_at: Instant,
-    /// The last time at which this process read frames.
-    read_at: Instant,
+    /// The agents' runs, and the orders to all of them.
+    runs: Vec<JoinHandle<Result<Part, (Instant, String)>>>,
+    control: watch::Sender<Control>,
 }
 
 impl Controller {
-    /// Starts at most [`AGENTS_MAX`] agents, and waits until all have enrolled. Those on NATS run
-    /// already; `nats` is the connection to them. `version` is that of this program, which all
-    /// agents must have. `stop` is called every few milliseconds.
+    /// Enrols the agents. `version` is that of this program, which all agents must have. `stop` is
+    /// called every few milliseconds.
     ///
     /// # Errors
     ///
-    /// [`Error::Plan`] if there are too many agents, or none. [`Error::Agent`] if an agent cannot be
-    /// started, does not enrol or has another version, if the server has a loopback address and an
-    /// agent another network, or if there is no connection to NATS. [`Error::Stopped`] if `stop`
-    /// returned true.
+    /// [`Error::Agent`] if there is no connection to NATS or too few agents, if an agent has another
+    /// version or another controller or gets no consent, or if the server has a loopback address and
+    /// an agent another network. [`Error::Stopped`] if `stop` returned true.
     pub fn start(
-        all: &[Address],
-        nats: Option<&Nats>,
+        address: &Address,
+        nats: &Nats,
         site: &Site,
         version: &str,
         stop: &dyn Fn() -> bool,
     ) -> Result<Self, Error> {
-        let count: usize = all.iter().map(Address::agents).sum();
-        if count == 0 || count > AGENTS_MAX {
-            return Err(Error::Plan(concat!("agents are 1 to ", agents_max!())));
+        let Address { fleet, count } = address;
+        let failed = |why| Error::Agent { agent: format!("nats:{fleet}/{count}"), why };
+        let mut connection = Connection::new(nats, fleet, Role::Controller).map_err(failed)?;
+        let all = Role::Agent.subject(fleet, ALL, &connection.name);
+        let found = recruit(&mut connection, &all, address, stop).map_err(failed)?;
+        let agents = found.ok_or(Error::Stopped)?.into_iter().enumerate().map(|(at, enrolled)| {
+            let subject = Role::Agent.subject(fleet, &enrolled.agent, &connection.name);
+            let name = format!("agent {}, nats:{fleet}/{}", at + 1, enrolled.agent);
+            let client = connection.client.clone();
+            Arc::new(Remote { name, enrolled, subject, client, state: Mutex::default() })
+        });
+        let agents = agents.collect();
+        let (control, runs) = (watch::Sender::default(), Vec::new());
+        connection.runtime.spawn(live(connection.client.clone(), all.clone()));
+        let mut fleet = Fleet { agents, connection, all, run: 0, runs, control };
+        let here = site.address.ip().is_loopback().then(place);
+        for agent in &fleet.agents {
+            let checked = check(&agent.enrolled, version, here.as_deref());
+            checked.map_err(|why| Error::Agent { agent: agent.name.clone(), why })?;
         }
-        let (mut agents, mut buses) = (Vec::new(), Vec::new());
-        for address in all {
-            match &address.place {
-                Place::Command(words) => {
-                    let name = format!("agent {}, {address}", agents.len() + 1);
-                    agents.push(Remote::start(name, command(words))?);
-                }
-                Place::Nats(fleet, count) => {
-                    let failed = |why| Error::Agent { agent: address.to_string(), why };
-                    let nats = nats.ok_or(Error::Plan("agents on NATS need its address"))?;
-                    let mut bus = Bus::connect(nats, fleet, Role::Controller).map_err(failed)?;
-                    let opened = bus.recruit(*count, ENROL_MAX, stop).map_err(failed)?;
-                    for opened in opened.ok_or(Error::Stopped)? {
-                        let number = agents.len() + 1;
-                        let name = format!("agent {number}, nats:{fleet}/{}", opened.peer);
-                        let carrier = Carrier::Nats(bus.connection());
-                        let link = Link::new(opened.reader, opened.writer);
-                        agents.push(Remote::new(name, carrier, link));
-                    }
-                    buses.push(bus);
-                }
-            }
-        }
-        let now = Instant::now();
-        let mut fleet = Fleet { agents, _buses: buses, run: 0, told_at: now, read_at: now };
-        fleet.wait(ENROL_MAX, stop, |state| !matches!(state, State::Starting))?;
-        for agent in &mut fleet.agents {
-            agent.check(version, (site.address.ip().is_loopback()).then(place).as_deref())?;
-            agent.send(FromController::Target {
-                url: site.url.clone(),
-                address: site.address,
-                may_test: site.may_test.clone(),
-            });
-        }
-        fleet.set_clocks()?;
+        let target = Request::Target {
+            url: site.url.clone(),
+            address: site.address,
+            may_test: site.may_test.clone(),
+        };
+        fleet.name_target(&target, stop)?;
         Ok(Self(Rc::new(RefCell::new(fleet))))
     }
 
     /// Returns a line about each agent: its machine, and its clock.
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
-        self.0.borrow().agents.iter().map(Remote::line).collect()
+        self.0.borrow().agents.iter().map(|agent| agent.line()).collect()
     }
 
     /// Returns the largest error of an agent's clock at the last run.
     #[must_use]
     pub fn clock_error(&self) -> Duration {
-        let fleet = self.0.borrow();
-        fleet.agents.iter().map(Remote::clock_error).max().unwrap_or_default()
+        self.0.borrow().clock_error()
     }
 }
 
-impl Fleet {
-    /// Reads frames until all agents have such a state. An agent that is lost ends the wait.
-    fn wait(
-        &mut self,
-        timeout: Duration,
-        stop: &dyn Fn() -> bool,
-        is_done: impl Fn(&State) -> bool,
-    ) -> Result<(), Error> {
-        let begin = Instant::now();
-        self.agents.iter_mut().for_each(Remote::expect);
-        loop {
-            self.turn();
-            self.lost()?;
-            let waiting = self.agents.iter().find(|agent| !is_done(&agent.state));
-            let Some(waiting) = waiting else { return Ok(()) };
-            if begin.elapsed() > timeout {
-                let why = format!("it did not answer within {} s", timeout.as_secs());
-                return Err(Error::Agent { agent: waiting.name.clone(), why });
+/// Calls for agents until as many have answered. `None` if it was stopped.
+fn recruit(
+    connection: &mut Connection,
+    all: &str,
+    Address { fleet, count }: &Address,
+    stop: &dyn Fn() -> bool,
+) -> Result<Option<Vec<Enrolled>>, String> {
+    let Connection { client, failure, runtime, .. } = connection;
+    let end = Instant::now() + ENROL_MAX;
+    let mut found: Vec<Enrolled> = Vec::new();
+    runtime.block_on(async {
+        let reply = client.new_inbox();
+        let mut inbox = client.subscribe(reply.clone()).await.map_err(|error| error.to_string())?;
+        let (mut call, mut look) = (interval(HEARTBEAT), interval(TICK));
+        while found.len() < *count {
+            tokio::select! {
+                Some(message) = inbox.next() => {
+                    if message.payload.is_empty() {
+                        continue; // no agent is there
+                    }
+                    if let Answer::Enrolled(agent) = parse(&message.payload)?
+                        && !found.iter().any(|other| other.agent == agent.agent)
+                    {
+                        found.push(*agent);
+                    }
+                }
+                why = failure.recv() => return Err(why.unwrap_or_default()),
+                _ = call.tick() => {
+                    let payload = encode(&Request::Enrol).into();
+                    let _ = client.publish_with_reply(all.to_owned(), reply.clone(), payload).await;
+                }
+                _ = look.tick() => {
+                    if stop() {
+                        return Ok(None);
+                    }
+                    if Instant::now() > end {
+                        return Err(format!(
+                            "{} of {count} agents answered within {} s: start 'tollgate agent \
+                             --nats ... --fleet {fleet}' on more machines; an agent has one \
+                             controller at a time",
+                            found.len(), ENROL_MAX.as_secs(),
+                        ));
+                    }
+                }
             }
+        }
+        Ok(Some(found))
+    })
+}
+
+/// Tells all agents again and again that this process lives.
+async fn live(client: Client, all: String) {
+    let mut tick = interval(HEARTBEAT);
+    loop {
+        tick.tick().await;
+        let _ = client.publish(all.clone(), encode(&Request::Alive).into()).await;
+    }
+}
+
+fn encode(request: &Request) -> Vec<u8> {
+    serde_json::to_vec(request).expect("requests have no maps")
+}
+
+/// Checks that an agent has this version, and sees this place, if one is given.
+fn check(enrolled: &Enrolled, version: &str, here: Option<&str>) -> Result<(), String> {
+    if enrolled.version != version {
+        return Err(format!(
+            "it has version {}, and this program {version}: install the same on all machines",
+            enrolled.version
+        ));
+    }
+    if here.is_some_and(|here| here != enrolled.place) {
+        return Err(
+            "a loopback address is another server there: give the server's address in the \
+                    network"
+                .to_owned(),
+        );
+    }
+    Ok(())
+}
+
+impl Fleet {
+    /// Claims the agents, and waits until each may load the target.
+    fn name_target(&mut self, target: &Request, stop: &dyn Fn() -> bool) -> Result<(), Error> {
+        let agents = self.agents.clone();
+        let target = target.clone();
+        let all = self.connection.runtime.spawn(async move {
+            let each = agents.iter().map(|agent| agent.prepare(&target));
+            join_all(each).await.into_iter().collect::<Result<Vec<()>, Error>>()
+        });
+        while !all.is_finished() {
             if stop() {
                 return Err(Error::Stopped);
             }
-            std::thread::sleep(TICK);
+            thread::sleep(TICK);
         }
+        self.connection.runtime.block_on(all).expect("it does not panic").map(drop)
     }
 
-    /// Reads what has come, and tells the agents that the controller lives.
-    fn turn(&mut self) {
-        if self.read_at.elapsed() > LOST_AFTER / 3 {
-            // this process itself stood still: the frames that came meanwhile are still unread
-            self.agents.iter_mut().for_each(Remote::expect);
-        }
-        self.read_at = Instant::now();
-        let is_due = self.told_at.elapsed() >= HEARTBEAT;
-        if is_due {
-            self.told_at = Instant::now();
-        }
-        for agent in &mut self.agents {
-            agent.read(self.run);
-            if is_due {
-                agent.send(FromController::Alive);
-            }
-        }
+    fn clock_error(&self) -> Duration {
+        self.agents.iter().map(|agent| agent.clock_error()).max().unwrap_or_default()
     }
 
-    /// Reads all clocks at the same time; `None` if an agent is lost.
-    fn read_clocks(&mut self) -> Option<Vec<Clock>> {
-        let mut best: Option<Vec<Clock>> = None;
-        for number in 0..QUESTIONS {
-            self.agents.iter_mut().for_each(|agent| agent.ask(number));
-            let answers = self.agents.iter_mut().map(|agent| agent.answer(number));
-            let clocks = answers.collect::<Option<Vec<Clock>>>()?;
-            let shorter = |(best, next): (Clock, Clock)| match next.error < best.error {
-                true => next,
-                false => best,
-            };
-            best = Some(match best {
-                Some(best) => best.into_iter().zip(clocks).map(shorter).collect(),
-                None => clocks,
-            });
-        }
-        best
+    fn stop(&self) {
+        self.control.send_modify(|control| control.is_stopped = true);
     }
 
-    fn set_clocks(&mut self) -> Result<(), Error> {
-        match self.read_clocks() {
-            Some(clocks) => {
-                self.agents.iter_mut().zip(clocks).for_each(|(agent, clock)| agent.set(clock));
-                Ok(())
-            }
-            None => self.lost(),
-        }
+    /// Returns the result of the agent's run, which has ended.
+    fn result(&mut self, at: usize) -> Result<Part, (Instant, String)> {
+        let joined = self.connection.runtime.block_on(&mut self.runs[at]);
+        joined.unwrap_or_else(|error| Err((Instant::now(), error.to_string())))
     }
+}
 
-    /// Returns the error of an agent that is lost, if there is one.
-    fn lost(&self) -> Result<(), Error> {
-        let mut lost = self.agents.iter().filter_map(Remote::lost);
-        lost.next().map_or(Ok(()), |(agent, why)| Err(Error::Agent { agent, why }))
+impl Drop for Fleet {
+    /// Leaves the agents to other controllers.
+    fn drop(&mut self) {
+        let Self { connection, all, .. } = self;
+        connection.runtime.block_on(async {
+            let leave = encode(&Request::Leave).into();
+            let _ = connection.client.publish(all.clone(), leave).await;
+            let _ = timeout(FLUSH_MAX, connection.client.flush()).await; // the server may be gone
+        });
     }
 }
 
@@ -230,57 +286,108 @@ impl Agents for Controller {
         let segments = Segment::split(plan, count)
             .ok_or(Error::Plan("each agent needs at least one thread and one connection"))?;
         fleet.run += 1;
-        let run = fleet.run;
-        for (agent, segment) in fleet.agents.iter_mut().zip(segments) {
-            agent.arm(run, plan, segment);
-        }
+        fleet.control = watch::Sender::default();
+        let text: Arc<str> = serde_json::to_string(plan).expect("a plan has no maps").into();
+        let runs = fleet.agents.iter().zip(segments).map(|(agent, segment)| {
+            {
+                let mut state = agent.state();
+                *state = State { clock: state.clock, ..State::default() };
+            }
+            let (plan, text) = (plan.clone(), Arc::clone(&text));
+            let order = Order { run: fleet.run, plan, text, segment };
+            let (agent, control) = (Arc::clone(agent), fleet.control.subscribe());
+            fleet.connection.runtime.spawn(async move { agent.run(order, control).await })
+        });
+        fleet.runs = runs.collect();
         // each first transaction may take a phase; threads and sessions take far less
-        let timeout = 4 * Duration::from_millis(plan.phase_ms_max) + LOST_AFTER;
-        fleet.wait(timeout, stop, |state| matches!(state, State::Ready))?;
-        fleet.set_clocks()
+        let limit = 4 * Duration::from_millis(plan.phase_ms_max) + LOST_AFTER;
+        let since = Instant::now();
+        loop {
+            if let Some(at) = fleet.runs.iter().position(JoinHandle::is_finished) {
+                let why = fleet.result(at).err().map_or_else(String::new, |(_, why)| why);
+                fleet.stop();
+                return Err(Error::Agent { agent: fleet.agents[at].name.clone(), why });
+            }
+            let Some(waiting) = fleet.agents.iter().find(|agent| !agent.state().is_ready) else {
+                return Ok(());
+            };
+            if since.elapsed() > limit {
+                let why = format!("it did not answer within {} s", limit.as_secs());
+                let agent = waiting.name.clone();
+                fleet.stop();
+                return Err(Error::Agent { agent, why });
+            }
+            if stop() {
+                fleet.stop();
+                return Err(Error::Stopped);
+            }
+            thread::sleep(TICK);
+        }
     }
 
     fn start(&mut self) -> Instant {
-        let mut fleet = self.0.borrow_mut();
-        let run = fleet.run;
-        let slowest = fleet.agents.iter().map(Remote::clock_error).max().unwrap_or_default();
-        let start = Instant::now() + LEAD + 4 * slowest;
-        fleet.agents.iter_mut().for_each(|agent| agent.begin(run, start));
+        let fleet = self.0.borrow();
+        let start = Instant::now() + LEAD + 4 * fleet.clock_error();
+        fleet.control.send_modify(|control| control.start = Some(start));
         start
     }
 
     fn have_ended(&mut self) -> bool {
-        let mut fleet = self.0.borrow_mut();
-        fleet.turn();
-        if fleet.agents.iter().any(|agent| agent.lost().is_some()) {
+        let fleet = self.0.borrow();
+        let ended = fleet.runs.iter().filter(|run| run.is_finished()).count();
+        if fleet.agents.iter().any(|agent| agent.state().is_lost) {
             fleet.stop(); // a run without a part has no figures
         }
-        fleet.agents.iter().all(|agent| matches!(agent.state, State::Ended(_) | State::Lost { .. }))
+        ended == fleet.runs.len()
     }
 
     fn live_counts(&self) -> LiveCounts {
-        let fleet = self.0.borrow();
         let mut sum = LiveCounts::default();
-        fleet.agents.iter().for_each(|agent| sum.add(&agent.live));
+        self.0.borrow().agents.iter().for_each(|agent| sum.add(&agent.state().live));
         sum
     }
 
     fn stop(&mut self) {
-        self.0.borrow_mut().stop();
+        self.0.borrow().stop();
     }
 
     fn parts(&mut self) -> Vec<AgentPart> {
         let mut fleet = self.0.borrow_mut();
-        if let Some(clocks) = fleet.read_clocks() {
-            fleet.agents.iter_mut().zip(&clocks).for_each(|(agent, clock)| agent.compare(clock));
-        }
-        fleet.agents.iter_mut().map(Remote::part).collect()
+        let all = (0..fleet.runs.len()).map(|at| {
+            let agent = fleet.agents[at].name.clone();
+            AgentPart { agent, part: fleet.result(at) }
+        });
+        all.collect()
     }
 }
 
-impl Fleet {
-    fn stop(&mut self) {
-        let run = self.run;
-        self.agents.iter_mut().for_each(|agent| agent.stop(run));
+#[cfg(test)]
+mod tests {
+    use tollgate_record::Machine;
+
+    use super::*;
+
+    #[test]
+    fn addresses_have_a_fleet_and_a_number_of_agents() {
+        let address: Address = format!("nats:lab/{AGENTS_MAX}").parse().unwrap();
+        assert_eq!((address.fleet.to_string().as_str(), address.count), ("lab", AGENTS_MAX));
+        for bad in ["", "lab", "nats:lab", "nats:lab/", "nats:lab/0", "nats:a.b/1", "nats:/1"] {
+            assert!(bad.parse::<Address>().is_err(), "{bad:?}");
+        }
+        let beyond = format!("nats:lab/{}", AGENTS_MAX + 1);
+        let why = beyond.parse::<Address>().unwrap_err();
+        assert!(why.contains(&format!("1 to {AGENTS_MAX},")), "{why}");
+    }
+
+    #[test]
+    fn other_versions_and_other_loopbacks_are_refused() {
+        let (agent, place) = ("a".to_owned(), "elsewhere".to_owned());
+        let machine = Machine::unknown("test");
+        let enrolled = Enrolled { agent, version: "1.2.4".to_owned(), machine, place };
+        let why = check(&enrolled, "1.2.3", None).unwrap_err();
+        assert!(why.contains("it has version 1.2.4, and this program 1.2.3"), "{why}");
+        let why = check(&enrolled, "1.2.4", Some("here")).unwrap_err();
+        assert!(why.contains("a loopback address is another server there"), "{why}");
+        assert_eq!(check(&enrolled, "1.2.4", Some("elsewhere")), Ok(()));
     }
 }

@@ -1,38 +1,20 @@
-//! Agents and controllers that meet on NATS: subjects, enrolment, and the connection.
+//! The connection of agents and controllers to NATS.
 //!
 //! | subject | from | to |
 //! |---|---|---|
-//! | `tollgate.FLEET.agent.all.CONTROLLER` | a controller that wants agents | all agents of the fleet |
-//! | `tollgate.FLEET.controller.CONTROLLER.AGENT` | an agent | a controller |
+//! | `tollgate.FLEET.agent.all.CONTROLLER` | a controller | all agents of the fleet |
 //! | `tollgate.FLEET.agent.AGENT.CONTROLLER` | a controller | an agent |
-//!
-//! A controller calls until enough agents have answered. It accepts the first ones, and has a
-//! stream of bytes with each. An agent has one controller at a time.
-
-mod line;
-mod stream;
+//! | `tollgate.FLEET.controller.CONTROLLER.>` | an agent | a controller, which waits for the answer |
 
 use core::fmt;
 use core::str::FromStr;
-use core::sync::atomic::{AtomicUsize, Ordering};
 use core::time::Duration;
-use std::collections::HashMap;
 use std::fs;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
 
-use async_nats::connection::State;
-use async_nats::{Client, ConnectOptions, Event, ServerAddr, ServerError, Subject};
-use futures_util::StreamExt as _;
-use futures_util::stream::{SelectAll, select_all};
+use async_nats::{Client, ConnectOptions, Event, ServerAddr, ServerError};
 use tokio::runtime::{Builder, Runtime};
-use tokio::sync::mpsc::{Receiver, Sender, channel};
-use tokio::time::{interval, sleep, timeout};
-
-use self::line::{Kind, Message};
-use self::stream::{LINGER, Stream};
-pub(crate) use self::stream::{Reader, Writer};
+use tokio::sync::mpsc::{Receiver, channel};
 
 /// A NATS server that does not answer for two or three of these intervals is left.
 const PING_INTERVAL: Duration = Duration::from_secs(1);
@@ -40,14 +22,8 @@ const PING_INTERVAL: Duration = Duration::from_secs(1);
 /// Longest wait for a connection to one server, which may be busy with many others.
 const CONNECT_MAX: Duration = Duration::from_secs(10);
 
-/// Interval of a controller's calls for agents.
-const CALL_INTERVAL: Duration = Duration::from_millis(200);
-
-/// Messages that wait for the connection, while it is made again: those of all agents in 10 s.
-const WAITING_MAX: usize = 1 << 14;
-
-/// The name of an agent in calls to all.
-const ALL: &str = "all";
+/// The name of an agent in requests to all.
+pub(crate) const ALL: &str = "all";
 
 /// The address of a NATS server: `tls://HOST:PORT`, or `nats://HOST:PORT` on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -129,8 +105,7 @@ impl Nats {
         let mut options = ConnectOptions::new()
             .name("tollgate")
             .ping_interval(PING_INTERVAL)
-            .connection_timeout(CONNECT_MAX)
-            .client_capacity(WAITING_MAX);
+            .connection_timeout(CONNECT_MAX);
         options = match self.servers.iter().any(|server| server.0.tls_required()) {
             true => options.require_tls(true),
             // only loopback addresses go without TLS, and others may be learned
@@ -162,50 +137,27 @@ pub(crate) enum Role {
 }
 
 impl Role {
-    const fn word(self) -> &'static str {
-        match self {
+    /// The subject of messages to a member of this role from one of the other.
+    pub(crate) fn subject(self, fleet: &FleetName, to: &str, from: &str) -> String {
+        let role = match self {
             Self::Agent => "agent",
             Self::Controller => "controller",
-        }
-    }
-
-    const fn other(self) -> Self {
-        match self {
-            Self::Agent => Self::Controller,
-            Self::Controller => Self::Agent,
-        }
+        };
+        format!("tollgate.{fleet}.{role}.{to}.{from}")
     }
 }
 
-/// A connection to NATS, with streams to peers of the other role.
-pub(crate) struct Bus {
-    node: Arc<Node>,
-    /// New streams, or the reason why no more come.
-    news: Receiver<Result<Opened, String>>,
-    runtime: Runtime,
+/// A connection to NATS as a member of a fleet.
+pub(crate) struct Connection {
+    pub(crate) client: Client,
+    pub(crate) name: String,
+    /// The reason why the server does not allow what the member needs.
+    pub(crate) failure: Receiver<String>,
+    pub(crate) runtime: Runtime,
 }
 
-/// A stream, with the name of its peer.
-pub(crate) struct Opened {
-    pub(crate) peer: String,
-    pub(crate) reader: Reader,
-    pub(crate) writer: Writer,
-}
-
-struct Node {
-    client: Client,
-    fleet: FleetName,
-    role: Role,
-    name: String,
-    /// The inboxes of the streams.
-    peers: Mutex<HashMap<String, Sender<Message>>>,
-    /// The number of peers to accept.
-    wanted: AtomicUsize,
-}
-
-impl Bus {
-    /// Connects to NATS as a member of a fleet.
-    pub(crate) fn connect(nats: &Nats, fleet: &FleetName, role: Role) -> Result<Self, String> {
+impl Connection {
+    pub(crate) fn new(nats: &Nats, fleet: &FleetName, role: Role) -> Result<Self, String> {
         let failed = |error: std::io::Error| format!("no connection to NATS: {error}");
         let mut runtime = Builder::new_multi_thread();
         let runtime = runtime.worker_threads(1).enable_all().build().map_err(failed)?;
@@ -213,183 +165,27 @@ impl Bus {
             Role::Agent => format!("{}-{}", host_name(), random::<3>()?),
             Role::Controller => random::<16>()?,
         };
-        let (tell, news) = channel(crate::AGENTS_MAX + 1);
-        let options = nats.options()?.event_callback({
-            let tell = tell.clone();
-            move |event| {
-                if let Event::ServerError(ServerError::Other(why)) = event
-                    && why.contains("ermissions")
-                {
-                    let why = format!("the NATS server answers {why:?}: allow it there");
-                    let _ = tell.try_send(Err(why)); // one is enough
-                }
-                core::future::ready(())
+        let (tell, failure) = channel(1);
+        let options = nats.options()?.custom_inbox_prefix(role.subject(fleet, &name, "answers"));
+        let options = options.event_callback(move |event| {
+            if let Event::ServerError(ServerError::Other(why)) = event
+                && why.contains("ermissions")
+            {
+                let why = format!("the NATS server answers {why:?}: allow it there");
+                let _ = tell.try_send(why); // one is enough
             }
+            core::future::ready(())
         });
         let servers: Vec<ServerAddr> = nats.servers.iter().map(|server| server.0.clone()).collect();
-        let node = runtime.block_on(async {
-            let client = options.connect(servers).await.map_err(|error| {
-                let all = nats.servers.iter().map(NatsServer::to_string).collect::<Vec<_>>();
-                format!(
-                    "no connection to NATS at {} ({error}): check its address, certificates and \
-                     credentials",
-                    all.join(", ")
-                )
-            })?;
-            let (peers, wanted) = (Mutex::default(), AtomicUsize::new(0));
-            let fleet = fleet.clone();
-            let node = Arc::new(Node { client, fleet, role, name, peers, wanted });
-            let mut inboxes = Vec::new();
-            let all = (role == Role::Agent).then_some(ALL);
-            for name in [node.name.as_str()].into_iter().chain(all) {
-                let subject = node.subject(role, name, "*");
-                let inbox = node.client.subscribe(subject).await;
-                inboxes.push(inbox.map_err(|error| error.to_string())?);
-            }
-            tokio::spawn(Arc::clone(&node).deliver(select_all(inboxes), tell));
-            Ok::<_, String>(node)
+        let client = runtime.block_on(options.connect(servers)).map_err(|error| {
+            let all = nats.servers.iter().map(NatsServer::to_string).collect::<Vec<_>>();
+            format!(
+                "no connection to NATS at {} ({error}): check its address, certificates and \
+                 credentials",
+                all.join(", ")
+            )
         })?;
-        Ok(Self { node, news, runtime })
-    }
-
-    pub(crate) fn name(&self) -> &str {
-        &self.node.name
-    }
-
-    /// Waits for the next controller.
-    pub(crate) fn next(&mut self) -> Result<Opened, String> {
-        self.node.wanted.store(1, Ordering::Relaxed);
-        let next = self.news.blocking_recv();
-        next.unwrap_or_else(|| Err("the connection to NATS is closed".to_owned()))
-    }
-
-    /// Calls for agents until as many have answered. `stop` is called every few milliseconds; `None`
-    /// if it returned true.
-    pub(crate) fn recruit(
-        &mut self,
-        count: usize,
-        patience: Duration,
-        stop: &dyn Fn() -> bool,
-    ) -> Result<Option<Vec<Opened>>, String> {
-        let Self { node, news, runtime } = self;
-        node.wanted.store(count, Ordering::Relaxed);
-        let end = Instant::now() + patience;
-        let mut found = Vec::new();
-        runtime.block_on(async {
-            let mut call = interval(CALL_INTERVAL);
-            let mut look = interval(Duration::from_millis(10));
-            while found.len() < count {
-                tokio::select! {
-                    next = news.recv() => match next {
-                        Some(next) => found.push(next?),
-                        None => return Err("the connection to NATS is closed".to_owned()),
-                    },
-                    _ = call.tick() => node.say(ALL, Kind::Alive).await,
-                    _ = look.tick() => {
-                        if stop() {
-                            return Ok(None);
-                        }
-                        if Instant::now() > end {
-                            return Err(format!(
-                                "{} of {count} agents answered within {} s: start 'tollgate agent \
-                                 --nats ... --fleet {}' on more machines; an agent has one \
-                                 controller at a time",
-                                found.len(), patience.as_secs(), node.fleet,
-                            ));
-                        }
-                    }
-                }
-            }
-            Ok(Some(found))
-        })
-    }
-
-    /// Returns a handle on the state of the connection.
-    pub(crate) fn connection(&self) -> Connection {
-        Connection(self.node.client.clone())
-    }
-}
-
-impl Drop for Bus {
-    /// Waits until the peers know the ends of their streams.
-    fn drop(&mut self) {
-        let node = &self.node;
-        self.runtime.block_on(async {
-            let end = Instant::now() + LINGER;
-            while !node.peers().is_empty() && Instant::now() < end {
-                sleep(Duration::from_millis(5)).await;
-            }
-            let _ = timeout(LINGER, node.client.flush()).await; // the server may be gone
-        });
-    }
-}
-
-/// The connection of this process to NATS.
-pub(crate) struct Connection(Client);
-
-impl Connection {
-    pub(crate) fn is_lost(&self) -> bool {
-        self.0.connection_state() != State::Connected
-    }
-}
-
-impl Node {
-    /// The subject of messages from one node to another of this role.
-    fn subject(&self, role: Role, to: &str, from: &str) -> Subject {
-        format!("tollgate.{}.{}.{to}.{from}", self.fleet, role.word()).into()
-    }
-
-    fn peers(&self) -> MutexGuard<'_, HashMap<String, Sender<Message>>> {
-        self.peers.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Sends a message outside any stream.
-    async fn say(&self, to: &str, kind: Kind) {
-        let subject = self.subject(self.role.other(), to, &self.name);
-        let _ = self.client.publish(subject, Message::first(kind)).await; // repeated or not missed
-    }
-
-    /// Hands the messages to the streams, and accepts peers while some are wanted.
-    async fn deliver(
-        self: Arc<Self>,
-        mut inbox: SelectAll<async_nats::Subscriber>,
-        news: Sender<Result<Opened, String>>,
-    ) {
-        while let Some(message) = inbox.next().await {
-            let Some((rest, peer)) = message.subject.rsplit_once('.') else { continue };
-            let is_call = rest.rsplit_once('.').is_some_and(|(_, to)| to == ALL);
-            let Some(message) = Message::parse(&message.payload) else { continue };
-            let inbox = self.peers().get(peer).cloned();
-            if let Some(inbox) = inbox {
-                let _ = inbox.try_send(message); // without room it is asked for again
-            } else if is_call {
-                if self.wanted.load(Ordering::Relaxed) > 0 {
-                    self.say(peer, Kind::Alive).await;
-                }
-            } else if message.is_opening() && self.is_wanted() {
-                let opened = self.open(peer.to_owned());
-                let _ = news.try_send(Ok(opened)); // there is room for all that are wanted
-            } else if message.kind != Kind::Reset {
-                self.say(peer, Kind::Reset).await;
-            }
-        }
-    }
-
-    fn is_wanted(&self) -> bool {
-        let less = |wanted: usize| wanted.checked_sub(1);
-        self.wanted.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok()
-    }
-
-    fn open(self: &Arc<Self>, peer: String) -> Opened {
-        let to = self.subject(self.role.other(), &peer, &self.name);
-        let (stream, reader, writer, inbox) = Stream::new(self.client.clone(), to);
-        self.peers().insert(peer.clone(), inbox);
-        let (node, name) = (Arc::clone(self), peer.clone());
-        tokio::spawn(async move {
-            stream.run().await;
-            node.peers().remove(&name);
-        });
-        Opened { peer, reader, writer }
+        Ok(Self { client, name, failure, runtime })
     }
 }
 

@@ -1,17 +1,15 @@
-//! The agent with a controller of the test, and the controller with agents of the test.
+//! An agent, with a controller of the test and without NATS.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use core::net::SocketAddr;
 use core::time::Duration;
-use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
-use std::os::unix::net::UnixStream;
-use std::path::Path;
-use std::thread::{self, JoinHandle};
+use std::sync::Arc;
+use std::thread;
 
-use tollgate_agents::{Controller, FromAgent, FromController, Site, read, serve, write};
-use tollgate_load::{Exchange, Plan, Protocol, Segment};
+use tollgate_agents::{Agent, Answer, Enrolled, Request, parse_part};
+use tollgate_load::{Exchange, Part, Plan, Protocol, Segment};
 use tollgate_record::Machine;
 
 /// A server for HTTP without TLS, which ends with the test.
@@ -46,182 +44,167 @@ fn plan() -> Plan {
     }
 }
 
-/// An agent in a thread, and the controller's end of its connection.
-struct Served {
-    stream: UnixStream,
-    agent: JoinHandle<Result<(), String>>,
+fn agent() -> Arc<Agent> {
+    let (agent, version, place) = ("a".to_owned(), "1.2.3".to_owned(), "here".to_owned());
+    Arc::new(Agent::new(Enrolled { agent, version, machine: Machine::unknown("test"), place }))
 }
 
-impl Served {
-    fn start() -> Self {
-        let (stream, other) = UnixStream::pair().unwrap();
-        let agent = thread::spawn(move || {
-            let from = other.try_clone().unwrap();
-            serve(from, other, "1.2.3".to_owned(), Machine::unknown("test"))
-        });
-        let mut served = Self { stream, agent };
-        let FromAgent::Enrol { version, machine, .. } = served.next() else { panic!("enrols") };
-        assert_eq!((version.as_str(), machine.cpu.as_str()), ("1.2.3", "test"));
-        served
-    }
+#[track_caller]
+fn ask(agent: &Arc<Agent>, request: Request) -> Answer {
+    agent.answer("c", request).expect("an answer")
+}
 
-    fn send(&mut self, frame: &FromController) {
-        write(&mut self.stream, frame).unwrap();
-    }
-
-    fn target(&mut self, address: SocketAddr) {
-        let url = format!("http://{address}/");
-        self.send(&FromController::Target { url, address, may_test: None });
-    }
-
-    fn arm(&mut self, run: u64, segment: Segment) {
-        self.send(&FromController::Arm { run, plan: Box::new(plan()), segment });
-    }
-
-    /// Returns the next frame that is not a heartbeat.
-    fn next(&mut self) -> FromAgent {
-        loop {
-            match read(&mut self.stream).unwrap().expect("a frame") {
-                FromAgent::Alive { .. } => {}
-                other => return other,
-            }
+/// Polls until the agent is no longer busy.
+#[track_caller]
+fn wait(agent: &Arc<Agent>) -> Answer {
+    loop {
+        match ask(agent, Request::Poll) {
+            Answer::Busy { .. } => thread::sleep(Duration::from_millis(5)),
+            answer => return answer,
         }
     }
+}
 
-    fn clock(&mut self) -> u64 {
-        self.send(&FromController::Clock { number: 9 });
-        match self.next() {
-            FromAgent::Clock { number: 9, at_ns } => at_ns,
+fn claim(agent: &Arc<Agent>, address: SocketAddr) -> Answer {
+    let url = format!("http://{address}/");
+    ask(agent, Request::Target { url, address, may_test: None });
+    wait(agent)
+}
+
+fn arm(agent: &Arc<Agent>, run: u64, plan: &Plan, segment: Segment) -> Answer {
+    let text = serde_json::to_string(plan).unwrap();
+    let half = text.len() / 2;
+    // every message may come twice
+    for _ in 0..2 {
+        for (from, text) in [(0, &text[..half]), (half, &text[half..])] {
+            ask(agent, Request::Plan { from, text: text.to_owned() });
+        }
+    }
+    for _ in 0..2 {
+        ask(agent, Request::Arm { run, segment });
+    }
+    wait(agent)
+}
+
+fn clock(agent: &Arc<Agent>) -> u64 {
+    match ask(agent, Request::Clock) {
+        Answer::Clock { at_ns } => at_ns,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn part(agent: &Arc<Agent>) -> Part {
+    let mut whole = String::new();
+    loop {
+        match ask(agent, Request::Part { from: whole.len() }) {
+            Answer::Part { text } if text.is_empty() => return parse_part(&whole).unwrap(),
+            Answer::Part { text } => whole.push_str(&text),
             other => panic!("{other:?}"),
         }
     }
+}
 
-    /// Expects the agent to refuse, and to end.
-    #[track_caller]
-    fn refuses(mut self, words: &str) {
-        let FromAgent::Refused { why } = self.next() else { panic!("refuses") };
-        assert!(why.contains(words) && !why.contains('\n'), "{why}");
-        assert_eq!(self.agent.join().unwrap(), Err(why));
-    }
+#[track_caller]
+fn refuses(answer: &Answer, words: &str) {
+    let Answer::Refused { why } = answer else { panic!("{answer:?}") };
+    assert!(why.contains(words) && !why.contains('\n'), "{why}");
 }
 
 #[test]
-fn an_agent_runs_its_segments_and_ignores_frames_of_other_runs() {
-    let mut served = Served::start();
-    served.target(server());
+fn an_agent_runs_its_segments_and_ignores_requests_about_other_runs() {
+    let agent = agent();
+    assert_eq!(claim(&agent, server()), Answer::Idle);
     for run in [1, 2] {
-        served.arm(run, Segment { from: 1, to: 2 });
-        let FromAgent::Ready { run: ready, plan: hash } = served.next() else { panic!("ready") };
-        assert_eq!((ready, hash), (run, plan().hash()));
-        served.send(&FromController::Start { run: run + 1, at_ns: 0 });
-        served.send(&FromController::Stop { run: run + 1 });
-        served.send(&FromController::Alive);
-        let at_ns = served.clock() + 1_000_000_000;
-        served.send(&FromController::Start { run, at_ns });
-        let FromAgent::Ended { run: ended, part } = served.next() else { panic!("ended") };
-        assert!(ended == run && part.fits(&plan()));
+        let ready = arm(&agent, run, &plan(), Segment { from: 1, to: 2 });
+        assert_eq!(ready, Answer::Ready { run, plan: plan().hash() });
+        ask(&agent, Request::Start { run: run + 1, at_ns: 0 });
+        ask(&agent, Request::Stop { run: run + 1 });
+        let at_ns = clock(&agent) + 1_000_000_000;
+        for at_ns in [at_ns, 0] {
+            ask(&agent, Request::Start { run, at_ns });
+        }
+        thread::sleep(Duration::from_millis(20)); // it learns the start
+        assert_eq!(wait(&agent), Answer::Ended { run });
+        assert!(clock(&agent) >= at_ns + 200_000_000, "it began and ended by its own clock");
+        let part = part(&agent);
+        assert!(part.fits(&plan()));
         let counts = part.counts();
         // one alone, and those of the loop
         assert!(counts.transactions > 1 && counts.failed() == 0, "{counts:?}");
-        assert!(served.clock() >= at_ns + 200_000_000, "it began and ended by its own clock");
     }
-    drop(served.stream);
-    served.agent.join().unwrap().unwrap();
 }
 
 #[test]
 fn an_agent_asks_for_consent_itself() {
-    let mut served = Served::start();
     // RFC 5737: an address for documentation
-    served.target("192.0.2.1:80".parse().unwrap());
-    served.refuses("neither loopback nor private");
-    let mut served = Served::start();
-    served.arm(1, Segment { from: 0, to: 2 });
-    served.refuses("no target");
+    refuses(&claim(&agent(), "192.0.2.1:80".parse().unwrap()), "neither loopback nor private");
+}
+
+#[test]
+fn an_agent_serves_one_controller_until_it_leaves() {
+    let agent = agent();
+    assert!(matches!(agent.answer("b", Request::Enrol), Some(Answer::Enrolled(_))));
+    refuses(&ask(&agent, Request::Poll), "the controller is gone");
+    assert_eq!(claim(&agent, server()), Answer::Idle);
+    assert_eq!(agent.answer("b", Request::Enrol), None);
+    assert_eq!(agent.answer("b", Request::Leave), None);
+    let target = |address: SocketAddr| Request::Target {
+        url: format!("http://{address}/"),
+        address,
+        may_test: None,
+    };
+    refuses(&agent.answer("b", target(server())).unwrap(), "it serves another controller");
+    assert!(matches!(arm(&agent, 1, &plan(), Segment { from: 0, to: 1 }), Answer::Ready { .. }));
+    assert_eq!(agent.answer("c", Request::Leave), None);
+    refuses(&ask(&agent, Request::Poll), "the controller is gone");
+    while agent.answer("b", Request::Enrol).is_none() {
+        thread::sleep(Duration::from_millis(5)); // the run has not ended yet
+    }
 }
 
 #[test]
 fn an_agent_that_learns_the_start_too_late_refuses() {
-    let mut served = Served::start();
-    served.target(server());
-    served.arm(1, Segment { from: 0, to: 1 });
-    assert!(matches!(served.next(), FromAgent::Ready { .. }));
-    served.send(&FromController::Start { run: 1, at_ns: 0 });
-    served.refuses("too late");
-}
-
-#[test]
-fn segments_that_are_not_of_the_plan_are_refused() {
-    for (from, to) in [(0, 3), (1, 1), (2, 1), (7, u32::MAX)] {
-        let mut served = Served::start();
-        served.target(server());
-        served.arm(1, Segment { from, to });
-        served.refuses("a segment of its threads");
+    let agent = agent();
+    claim(&agent, server());
+    arm(&agent, 1, &plan(), Segment { from: 0, to: 1 });
+    ask(&agent, Request::Start { run: 1, at_ns: 0 });
+    while matches!(ask(&agent, Request::Poll), Answer::Ready { .. }) {
+        thread::sleep(Duration::from_millis(5));
     }
+    refuses(&wait(&agent), "too late");
 }
 
 #[test]
-fn a_stopped_agent_sends_what_it_has() {
-    let mut served = Served::start();
-    served.target(server());
-    let plan = Box::new(Plan { sustain_ms: 600_000, ..plan() });
-    let segment = Segment { from: 0, to: 2 };
-    served.send(&FromController::Arm { run: 1, plan, segment });
-    assert!(matches!(served.next(), FromAgent::Ready { .. }));
-    let at_ns = served.clock() + 1_000_000_000;
-    served.send(&FromController::Start { run: 1, at_ns });
+fn what_is_not_of_the_plan_is_refused() {
+    for (from, to) in [(0, 3), (1, 1), (2, 1), (7, u32::MAX)] {
+        let agent = agent();
+        claim(&agent, server());
+        let armed = arm(&agent, 1, &plan(), Segment { from, to });
+        refuses(&armed, "a segment of its threads");
+    }
+    let agent = agent();
+    claim(&agent, server());
+    ask(&agent, Request::Plan { from: 7, text: "a chunk without those before it".to_owned() });
+    ask(&agent, Request::Arm { run: 1, segment: Segment { from: 0, to: 1 } });
+    refuses(&wait(&agent), "does not understand");
+}
+
+#[test]
+fn a_stopped_agent_keeps_what_it_has() {
+    let agent = agent();
+    claim(&agent, server());
+    let plan = Plan { sustain_ms: 600_000, ..plan() };
+    assert!(matches!(arm(&agent, 1, &plan, Segment { from: 0, to: 2 }), Answer::Ready { .. }));
+    let at_ns = clock(&agent) + 1_000_000_000;
+    ask(&agent, Request::Start { run: 1, at_ns });
     loop {
-        let alive = read(&mut served.stream).unwrap();
-        let Some(FromAgent::Alive { live: Some(live) }) = alive else { panic!("{alive:?}") };
-        served.send(&FromController::Alive);
-        if live.transactions > 10 {
-            break;
+        match ask(&agent, Request::Poll) {
+            Answer::Busy { live } if live.transactions > 10 => break,
+            Answer::Busy { .. } | Answer::Ready { .. } => thread::sleep(Duration::from_millis(5)),
+            other => panic!("{other:?}"),
         }
     }
-    served.send(&FromController::Stop { run: 1 });
-    let FromAgent::Ended { part, .. } = served.next() else { panic!("ended") };
-    assert!(part.counts().transactions > 10);
-}
-
-/// Starts a controller with an agent that only enrols.
-fn enrolled(name: &str, version: &str, place: &str) -> String {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let (version, place) = (version.to_owned(), place.to_owned());
-    let machine = Box::new(Machine::unknown("test"));
-    let mut bytes = Vec::new();
-    write(&mut bytes, &FromAgent::Enrol { version, machine, place }).unwrap();
-    fs::write(&path, bytes).unwrap();
-    let address = format!("exec:tail -f {}", path.display()).parse().unwrap();
-    let site = Site {
-        url: "http://127.0.0.1:1/".to_owned(),
-        address: "127.0.0.1:1".parse().unwrap(),
-        may_test: None,
-    };
-    let error =
-        Controller::start(&[address], None, &site, "1.2.3", &|| false).unwrap_err().to_string();
-    fs::remove_file(path).unwrap();
-    error
-}
-
-#[test]
-fn a_controller_refuses_other_versions_and_other_loopbacks() {
-    let error = enrolled("other_version", "1.2.4", "");
-    assert!(error.contains("it has version 1.2.4, and this program 1.2.3"), "{error}");
-    let error = enrolled("other_place", "1.2.3", "elsewhere");
-    assert!(error.contains("a loopback address is another server there"), "{error}");
-    assert!(error.starts_with("agent 1, exec:tail"), "{error}");
-}
-
-#[test]
-fn a_controller_can_be_stopped_while_agents_start() {
-    let address = "exec:sleep 600".parse().unwrap();
-    let site = Site {
-        url: "http://127.0.0.1:1/".to_owned(),
-        address: "127.0.0.1:1".parse().unwrap(),
-        may_test: None,
-    };
-    let begin = std::time::Instant::now();
-    let error = Controller::start(&[address], None, &site, "1.2.3", &|| true).unwrap_err();
-    assert!(matches!(error, tollgate_load::Error::Stopped), "{error}");
-    assert!(begin.elapsed() < Duration::from_secs(60), "the process was killed");
+    ask(&agent, Request::Stop { run: 1 });
+    assert_eq!(wait(&agent), Answer::Ended { run: 1 });
+    assert!(part(&agent).counts().transactions > 10);
 }

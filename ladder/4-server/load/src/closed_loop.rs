@@ -21,7 +21,6 @@ pub(crate) struct ClosedLoop {
     ready: VecDeque<usize>,
     /// Slots that begin later.
     due: Dues,
-    pace: Pace,
     /// The pause of each slot after its next failure.
     backoff: Vec<Duration>,
 }
@@ -36,7 +35,6 @@ impl ClosedLoop {
             random: Seeded::new(plan.seed, THINK + u64::from(thread)),
             ready: VecDeque::with_capacity(places),
             due: BinaryHeap::with_capacity(places),
-            pace: Pace::new(plan, Instant::now()),
             backoff: vec![BACKOFF.0; places],
         }
     }
@@ -54,15 +52,11 @@ impl ClosedLoop {
             self.due.pop();
             self.ready.push_back(place);
         }
-        if self.ready.is_empty() || !self.pace.may_start(now) {
-            return None;
-        }
         self.ready.pop_front()
     }
 
     pub(crate) fn next_at(&self) -> Option<Instant> {
-        let paced = (!self.ready.is_empty()).then_some(self.pace.next);
-        self.due.peek().map(|Reverse((at, _))| *at).into_iter().chain(paced).min()
+        self.due.peek().map(|Reverse((at, _))| *at)
     }
 
     /// Handles the end of a transaction. The slot's next transaction follows after the think time.
@@ -87,36 +81,6 @@ impl ClosedLoop {
 
 /// Slots and the times at which they are due. The earliest time is on top.
 pub(crate) type Dues = BinaryHeap<Reverse<(Instant, usize)>>;
-
-/// Limits the rate of starts by a minimum interval between two starts of a thread. Unused time is
-/// lost: there are no bursts to catch up.
-#[derive(Clone, Copy, Debug)]
-struct Pace {
-    interval: Duration,
-    next: Instant,
-}
-
-impl Pace {
-    fn new(plan: &Plan, start: Instant) -> Self {
-        let interval = plan.starts_per_s_max.map_or(Duration::ZERO, |max| {
-            Duration::from_secs_f64(f64::from(plan.threads) / f64::from(max.max(1)))
-        });
-        Self { interval, next: start }
-    }
-
-    /// Returns whether a transaction may start now; if so, counts it as started.
-    fn may_start(&mut self, now: Instant) -> bool {
-        if self.interval.is_zero() {
-            return true;
-        }
-        let may = now >= self.next;
-        if may {
-            // a delay of less than an interval does not lower the rate
-            self.next = (self.next + self.interval).max(now);
-        }
-        may
-    }
-}
 
 #[cfg(test)]
 mod tests {
@@ -172,26 +136,5 @@ mod tests {
         assert_eq!(pauses[9], BACKOFF.1);
         closed.ended(0, now);
         assert_eq!(pause(&mut closed), BACKOFF.0);
-    }
-
-    #[test]
-    fn the_rate_limit_holds_without_catching_up() {
-        let plan = Plan { starts_per_s_max: Some(200), threads: 2, ..Plan::new(Protocol::Tls13) };
-        let start = Instant::now();
-        let mut pace = Pace::new(&plan, start);
-        let at = |ms| start + Duration::from_millis(ms);
-        // 100 starts per second in each thread: one start every 10 ms
-        assert!(pace.may_start(at(0)) && !pace.may_start(at(9)) && pace.may_start(at(10)));
-        // After two idle seconds, at most two transactions start within 10 ms: the start that has
-        // been due since the idle time, and the next start after one interval.
-        let after = (0..100).filter(|i| pace.may_start(at(2000 + i / 10))).count();
-        assert!(after <= 2, "{after} starts in 10 ms");
-    }
-
-    #[test]
-    fn without_a_limit_all_may_start() {
-        let now = Instant::now();
-        let mut pace = Pace::new(&Plan::new(Protocol::Tls13), now);
-        assert!((0..1000).all(|_| pace.may_start(now)));
     }
 }

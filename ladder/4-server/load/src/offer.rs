@@ -89,7 +89,7 @@ impl Offer {
             (suite, _) => suite,
         };
         let is_fit = match suite.exchange() {
-            KeyExchange::Rsa | KeyExchange::DheRsa | KeyExchange::EcdheRsa => !self.curve_key,
+            KeyExchange::Rsa | KeyExchange::EcdheRsa => !self.curve_key,
             KeyExchange::EcdheEcdsa | KeyExchange::Tls13 => true,
         };
         let mut settings = Some(Settings::new(suite)).filter(|_| is_fit)?;
@@ -121,7 +121,6 @@ impl Offer {
         let Some(settings) = self.settings(protocol) else { return protocol.word() };
         match (settings.suite.exchange(), settings.groups.first()) {
             (KeyExchange::Rsa, _) => Protocol::Tls12Rsa.word(),
-            (KeyExchange::DheRsa, _) => "tls12-dhe",
             (KeyExchange::Tls13, _) => Protocol::Tls13.word(),
             (_, Some(Group::P256)) => Protocol::Tls12P256.word(),
             (_, Some(Group::P384)) => "tls12-p384",
@@ -168,7 +167,6 @@ mod tests {
     fn names_determine_version_and_key_exchange() {
         for (suite, group, word) in [
             ("TLS_RSA_WITH_3DES_EDE_CBC_SHA", "", "tls12-rsa"),
-            ("TLS_DHE_RSA_WITH_AES_128_CBC_SHA", "ffdhe3072", "tls12-dhe"),
             ("TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256", "secp384r1", "tls12-p384"),
             ("TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA", "", "tls12-x25519"),
             ("TLS_CHACHA20_POLY1305_SHA256", "X25519MLKEM768", "tls13"),
@@ -208,7 +206,8 @@ mod tests {
             ("TLS_NULL_WITH_NULL_NULL", ""),
             ("", "x448"),
             ("TLS_RSA_WITH_AES_128_CBC_SHA", "X25519MLKEM768"),
-            ("TLS_DHE_RSA_WITH_AES_128_CBC_SHA", "x25519"),
+            ("TLS_DHE_RSA_WITH_AES_128_CBC_SHA", ""),
+            ("", "ffdhe2048"),
         ] {
             let plan = Plan { offer: offer(suite, group), ..Plan::new(Protocol::Tls13) };
             let error = plan.check().unwrap_err().to_string();

@@ -81,8 +81,6 @@ pub struct Plan {
     pub premaster: Freshness,
     /// The end of connections.
     pub close: Close,
-    /// Maximum number of starts per second, over all threads, in a closed loop.
-    pub starts_per_s_max: Option<u32>,
     /// Number of loopback source addresses for an IPv4 target, at most
     /// [`Self::SOURCE_ADDRESSES_MAX`]. They are used in turn, from 127.0.0.2. With 0 the system
     /// chooses the address.
@@ -161,7 +159,7 @@ words! {
 
 impl Plan {
     /// The version of the format that this program writes.
-    pub const VERSION: u32 = 2;
+    pub const VERSION: u32 = 3;
     /// Maximum number of connections: more than the ports of one loopback address.
     pub const CONNECTIONS_MAX: u32 = 100_000;
     /// Maximum number of requests on a connection.
@@ -205,7 +203,6 @@ impl Plan {
             key_share: Freshness::Fresh,
             premaster: Freshness::Fresh,
             close: Close::RstAfterConfirm,
-            starts_per_s_max: None,
             source_addresses: 0,
             limits: Limits::default(),
             keeps_timeline: false,
@@ -297,7 +294,6 @@ impl Plan {
             ),
             (sizes.is_none(), sizes.unwrap_or_default()),
             (self.verify != Verify::Sample { one_in: 0 }, "one_in is at least 1"),
-            (self.starts_per_s_max != Some(0), "starts_per_s_max is at least 1"),
             (
                 self.source_addresses <= Self::SOURCE_ADDRESSES_MAX,
                 "source_addresses are at most 250",
@@ -311,10 +307,6 @@ impl Plan {
             ),
             (broken.is_none(), broken.unwrap_or_default()),
             (resume.is_none(), resume.unwrap_or_default()),
-            (
-                self.starts_per_s_max.is_none() || !self.arrivals.is_open(),
-                "starts_per_s_max is for a closed loop: an open one has a rate",
-            ),
             (
                 (1.0..=Self::REQUESTS_MAX).contains(&self.requests_per_connection),
                 "requests_per_connection are 1 to 1000000",
@@ -346,10 +338,7 @@ impl Plan {
         } else if self.plain_share >= 1.0 {
             Some("resume: without TLS there are no sessions to resume")
         } else if is_tls13.is_some_and(|is| is != resume.by.is_tls13()) {
-            Some(
-                "resume: TLS 1.2 resumes by session-id or ticket, TLS 1.3 by psk, psk-ke or \
-                 early-data",
-            )
+            Some("resume: TLS 1.2 resumes by session-id or ticket, TLS 1.3 by psk or early-data")
         } else if resume.by == Mechanism::EarlyData && self.exchange.is_nothing() {
             Some("resume: early-data is a request, and without transfer there is none")
         } else if resume.by == Mechanism::EarlyData && !self.request.may_be_early() {
@@ -471,7 +460,6 @@ mod tests {
         refused(|p| (p.warm_up_ms, p.transactions) = (0, Some(0)), "transactions are");
         refused(|p| p.transactions = Some(5), "no warm-up");
         refused(|p| p.verify = Verify::Sample { one_in: 0 }, "one_in");
-        refused(|p| p.starts_per_s_max = Some(0), "starts_per_s_max");
         refused(|p| p.source_addresses = 251, "source_addresses");
         refused(|p| p.limits.errors = f64::NAN, "limits");
         refused(|p| p.requests_per_connection = 0.5, "requests_per_connection");
@@ -479,9 +467,6 @@ mod tests {
         refused(|p| p.plain_share = f64::NAN, "plain_share");
         refused(|p| p.client_timeout = Some(ClientTimeout { ms: 0, retries: 0 }), "patience");
         refused(|p| p.arrivals = Arrivals::open(Pattern::Poisson { per_s: 0.0 }), "per second");
-        let open = Arrivals::open(Pattern::Poisson { per_s: 1.0 });
-        let held = Plan { arrivals: open, starts_per_s_max: Some(1), ..good.clone() };
-        assert!(held.check().unwrap_err().to_string().contains("open one has a rate"));
         let exchange = Exchange::HandshakeOnly;
         let twice = Plan { exchange, requests_per_connection: 1.5, ..good.clone() };
         assert!(twice.check().unwrap_err().to_string().contains("without transfer"));

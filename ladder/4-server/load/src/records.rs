@@ -317,7 +317,6 @@ fn conditions(rounds: &[Outcome]) -> BTreeMap<String, String> {
         ("limits", (plan.limits != Limits::default()).then(limits)),
         ("request", (!plan.request.is_default()).then(|| plan.request.to_string())),
         ("source_addresses", (addresses > 0).then(|| addresses.to_string())),
-        ("starts_per_s_max", plan.starts_per_s_max.map(|max| max.to_string())),
         ("transactions", plan.transactions.map(|transactions| transactions.to_string())),
     ];
     conditions.extend(optional.into_iter().filter_map(|(name, value)| Some((name.into(), value?))));

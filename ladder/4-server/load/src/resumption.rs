@@ -30,8 +30,6 @@ words! {
         Ticket = "ticket",
         /// TLS 1.3: by the pre-shared key of a ticket, with a new key agreement.
         Psk = "psk",
-        /// TLS 1.3: by the pre-shared key of a ticket alone.
-        PskKe = "psk-ke",
         /// TLS 1.3: as [`Psk`](Self::Psk), with the first request as early data.
         EarlyData = "early-data",
     }
@@ -49,14 +47,14 @@ impl Mechanism {
         match self {
             Self::SessionId => client::SessionKind::SessionId,
             Self::Ticket => client::SessionKind::Ticket,
-            Self::Psk | Self::PskKe | Self::EarlyData => client::SessionKind::Psk,
+            Self::Psk | Self::EarlyData => client::SessionKind::Psk,
         }
     }
 
     /// Returns whether the mechanism belongs to TLS 1.3; otherwise it belongs to TLS 1.2.
     #[must_use]
     pub const fn is_tls13(self) -> bool {
-        matches!(self, Self::Psk | Self::PskKe | Self::EarlyData)
+        matches!(self, Self::Psk | Self::EarlyData)
     }
 }
 

@@ -26,7 +26,6 @@ pub(crate) fn config(plan: &Plan, target: &Target) -> Result<Config, Error> {
         // request no tickets for session IDs: the server would prefer tickets
         tickets: by != Some(Mechanism::SessionId),
         save_sessions: by.is_some(),
-        psk_alone: by == Some(Mechanism::PskKe),
         server_name: target.server_name().map(str::to_owned),
         identity: target.identity().cloned(),
         verify_signature,

@@ -151,8 +151,6 @@ impl Support {
 pub(crate) fn with_every_group(suite: Suite) -> Settings {
     let mut settings = Settings::new(suite);
     match suite.exchange() {
-        // The server chooses.
-        KeyExchange::DheRsa => settings.groups.clear(),
         KeyExchange::Rsa => {}
         KeyExchange::EcdheRsa | KeyExchange::EcdheEcdsa | KeyExchange::Tls13 => {
             // the first one is that of the key share

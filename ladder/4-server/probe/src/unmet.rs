@@ -137,7 +137,7 @@ fn unmet_offer(support: &Support, protocol: Protocol, offer: &Offer) -> Option<S
     let groups = match suite.exchange() {
         KeyExchange::Tls13 => &support.groups,
         KeyExchange::EcdheRsa | KeyExchange::EcdheEcdsa => &support.curves,
-        KeyExchange::Rsa | KeyExchange::DheRsa => return None,
+        KeyExchange::Rsa => return None,
     };
     let group = group.filter(|group| !groups.contains(group))?;
     Some(format!(

@@ -45,11 +45,11 @@ pub(crate) struct Options {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
-    /// Load a server for 'tollgate bench URL --agents', which starts this by ssh, or meets it on NATS
+    /// Load a server for 'tollgate bench URL --agents', which meets it on NATS
     Agent(Agent),
     /// Load a TLS server, or two embedded servers in turn, and check the counts against server logs
     Bench(Box<BenchCommand>),
-    /// Compare the records of several runs or machines: faster, slower, or no change proven
+    /// Put two runs or two machines side by side: faster, slower, or no change proven
     Compare(Compare),
     /// Print a completion script for a shell
     Completions(Completions),

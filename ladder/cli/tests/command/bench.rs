@@ -206,9 +206,7 @@ fn sessions_are_resumed_and_the_logs_have_as_many() {
         let same = format!(" {resumed} sessions offered, {resumed} resumed, 0 refused");
         assert!(resumed > 0 && told.contains(&same), "{counted}\n{told}");
     }
-    for (server, by) in
-        [("rustls", "psk"), ("openssl", "psk-ke"), ("haproxy", "psk-ke"), ("lighttpd", "ticket")]
-    {
+    for (server, by) in [("rustls", "psk"), ("openssl", "early-data"), ("lighttpd", "ticket")] {
         let asked = ["bench", "--server", server, "--resume", "50%", "--resume-by", by];
         refused(&run(&asked), "--resume");
     }

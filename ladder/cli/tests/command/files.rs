@@ -18,7 +18,6 @@ fn inputs_are_not_overwritten() {
         &["speed", "--key", name, "--seconds", "0.01", "--json", &other][..],
         &["report", name, "--report", &other],
         &["report", name, "--json", &other],
-        &["compare", "/dev/null", name, "--json", &other],
         &["fleet", name, "--json", &other],
         &["kernel", "model", "--machine", name, "--json", &other],
         &["papers", "leon2", name, "--json", &other],

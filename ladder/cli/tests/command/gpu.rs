@@ -39,7 +39,7 @@ fn a_missing_driver_is_one_line() {
     refused(&speed(&folder, &["--bits", "512"]), "kernels for 1024, 2048, 3072, 4096 bits");
 }
 
-/// Returns the cells of the rows of a key, one row in each table.
+/// Returns the cells of the rows of a key.
 fn rows<'a>(text: &'a str, key: &str) -> Vec<Vec<&'a str>> {
     let rows = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
     rows.filter(|cells| cells.first() == Some(&key)).collect()
@@ -55,22 +55,13 @@ fn batches_on_an_emulated_gpu_are_timed_compared_and_recorded() {
     let text = shown(&output);
     let about = "GPU: Emulated H200, driver 580.65.06, power limit 700 W";
     assert!(text.contains(about), "{text}");
-    let [batches, factors] = &rows(&text, "RSA-1024")[..] else { panic!("{text}") };
-    let parsed = |cells: &[&str]| -> Vec<f64> {
-        cells.iter().map(|cell| cell.trim_end_matches('k').parse().unwrap()).collect()
-    };
-    let [width, _, execute, _, _, p50, p99, cpu, rate] = parsed(&batches[1..])[..] else {
-        panic!("{text}")
-    };
+    let [row] = &rows(&text, "RSA-1024")[..] else { panic!("{text}") };
+    let parsed: Vec<f64> =
+        row[1..].iter().map(|cell| cell.trim_end_matches('k').parse().unwrap()).collect();
+    let [width, execute, p50, p99, cpu, ..] = parsed[..] else { panic!("{text}") };
     assert!(width == 32.0 && execute > 0.0 && p50 >= execute && p99 >= p50, "{text}");
-    assert!(cpu > 0.0 && rate >= 1.0, "{text}");
-    let [.., over_openssl, over_lanes, _, _, _, mhz] = parsed(&factors[1..])[..] else {
-        panic!("{text}")
-    };
-    assert!(over_openssl > over_lanes && mhz == 1980.0, "{text}");
+    assert!(cpu > 0.0 && parsed[5..].iter().all(|rate| *rate > 0.0), "{text}");
     assert!(text.contains("of RSA-1024; 0 wrong") && text.contains("[FSL05]"), "{text}");
-    assert!(text.contains("exponentiations: RSA-1024 words (no choice)"), "{text}");
-    assert!(text.contains("RSA-1024, times of whole batches:"), "{text}");
 
     let records = records(&file);
     let of = |subject: &str, quantity: Quantity| -> &Record {
@@ -124,10 +115,10 @@ fn batches_on_an_emulated_gpu_are_timed_compared_and_recorded() {
 
     let page = scratch("gpu.html");
     let report = shown(&run(&["report", file.name(), "--report", page.name()]));
-    let row = report.split("RSA-1024! private, GPU x32 x2").nth(1).unwrap_or_default();
+    let shown_row = report.split("RSA-1024! private, GPU x32 x2").nth(1).unwrap_or_default();
     // after the unit, "per s", and the missing prediction
-    let rate = row.split_whitespace().nth(3);
-    assert_eq!(rate, Some(factors[1]), "{report}");
+    let rate = shown_row.split_whitespace().nth(3);
+    assert_eq!(rate, Some(row[7]), "{report}");
 }
 
 #[test]
@@ -140,7 +131,7 @@ fn without_the_management_library_its_figures_are_absent() {
     let text = shown(&output);
     assert!(text.contains("GPU: Emulated H200, driver -, power limit -"), "{text}");
     let rows = rows(&text, "RSA-1024");
-    assert_eq!(rows.last().unwrap()[8..], ["-", "-"], "{text}");
+    assert_eq!(rows.last().unwrap().last(), Some(&"-"), "{text}");
     let on_gpu = records(&file).into_iter().filter(|record| record.conditions.contains_key("gpu"));
     let on_gpu: Vec<Record> = on_gpu.collect();
     assert_eq!(on_gpu.len(), 14, "the records without energy");

@@ -2,7 +2,6 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 #![allow(clippy::print_stdout, reason = "what was skipped is said")]
 
-mod agents;
 mod bench;
 mod compare;
 mod consent;

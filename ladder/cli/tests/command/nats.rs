@@ -10,9 +10,17 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Instant;
 
-use crate::agents::{CONSTANT, LONG, has_ended, invalid, wait_for_load};
-use crate::bench::{agreed, bench};
-use crate::program::{self, Scratch, Serve, line, refused, scratch, signal, start, text, tollgate};
+use crate::bench::{agreed, bench, numbers};
+use crate::program::{
+    self, Scratch, Serve, line, records, refused, scratch, signal, start, text, tollgate,
+};
+
+/// A limit for waits that end by themselves much earlier.
+const LONG: Duration = Duration::from_secs(60);
+
+/// 75 arrivals, with enough connections for all of them at once.
+const CONSTANT: &str = "bench --seconds 0.5 --drift-max 1 --repeats 0 --rounds 1 \
+                        --arrivals constant --rate 100 --connections 80";
 
 /// Returns whether nats-server is installed; CI has it.
 pub(crate) fn has_nats() -> bool {
@@ -222,6 +230,30 @@ fn loaded(serve: &Serve, seconds: u32, flags: &[String]) -> Child {
     bench
 }
 
+/// Waits until the server has answered a few hundred times.
+fn wait_for_load(serve: &Serve) {
+    let end = Instant::now() + LONG;
+    while fs::read_to_string(&serve.log).unwrap().lines().count() < 400 {
+        assert!(Instant::now() < end, "no load");
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Returns whether a process has ended; a zombie has.
+fn has_ended(process: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ").is_none_or(|(_, state)| state.starts_with('Z'))
+}
+
+#[track_caller]
+fn invalid(output: &Output, agent: &str, why: &str) {
+    let stdout = text(output);
+    assert_eq!(output.status.code(), Some(1), "{stdout}");
+    assert!(stdout.contains(": INVALID") && stdout.contains("its share of the plan"), "{stdout}");
+    assert!(stdout.contains(agent) && stdout.contains(why), "{stdout}");
+    assert!(!stdout.contains("sess/s"), "no figures: {stdout}");
+}
+
 /// Copies bytes from one socket to the other, each after this delay.
 fn copy_late(mut from: TcpStream, mut to: TcpStream, delay: Duration) {
     let (later, waiting) = channel::<(Instant, Vec<u8>)>();
@@ -367,11 +399,11 @@ fn nats_servers_and_clients_without_the_right_credentials_are_refused() {
     assert_eq!(output.status.code(), Some(2), "{stderr}");
     assert!(stderr.lines().last().unwrap().contains("Permissions Violation"), "{stderr}");
     let flags = [&["https://127.0.0.1:1/", "--agents", "nats:lab/2"][..]].concat();
-    refused(&bench(&flags), "--agents: nats:FLEET/COUNT needs the address of NATS");
+    refused(&bench(&flags), "--nats <LIST>");
     let nats = ["--nats", "tls://127.0.0.1:1"];
     refused(
         &bench(&[&["https://127.0.0.1:1/"], &nats[..]].concat()),
-        "--nats: no agent is on NATS",
+        "--nats: there are no agents",
     );
     let plain = ["--nats", "nats://10.0.0.1:4222"];
     refused(&bench(&[&flags, &plain[..]].concat()), "without TLS it must be a loopback address");
@@ -428,38 +460,90 @@ fn a_lost_nats_server_stops_the_agents_and_makes_the_run_invalid() {
 }
 
 #[test]
-fn a_killed_agent_on_nats_makes_the_run_invalid_and_the_other_one_serves_on() {
+fn a_lost_agent_makes_the_run_invalid_and_the_other_one_serves_on() {
     if !has_nats() {
         return;
     }
-    let folder = certificates("nats-killed");
-    let server = NatsServer::with_passwords(&folder);
-    let mut agents = Agent::several(2, &password(&server, &folder, "agent"));
-    let serve = Serve::start("nats-killed.log", &[]);
-    let controller = password(&server, &folder, "controller");
-    let bench = loaded(&serve, 200, &controller);
-    agents[0].child.kill().unwrap();
-    let output = bench.wait_with_output().unwrap();
-    invalid(&output, &format!(", nats:lab/{}", agents[0].name), "was silent for 3 s");
-    let stdout = text(&constant(&serve, 1, &controller));
-    assert!(stdout.contains(&format!("- agent 1, nats:lab/{}:", agents[1].name)), "{stdout}");
+    for name in ["KILL", "STOP"] {
+        let folder = certificates(&format!("nats-{name}"));
+        let server = NatsServer::with_passwords(&folder);
+        let agents = Agent::several(2, &password(&server, &folder, "agent"));
+        let serve = Serve::start(&format!("nats-{name}.log"), &[]);
+        let controller = password(&server, &folder, "controller");
+        let bench = loaded(&serve, 200, &controller);
+        signal(name, agents[0].child.id());
+        let output = bench.wait_with_output().unwrap();
+        invalid(&output, &format!(", nats:lab/{}", agents[0].name), "was silent for 3 s");
+        let stdout = text(&constant(&serve, 1, &controller));
+        assert!(stdout.contains(&format!("- agent 1, nats:lab/{}:", agents[1].name)), "{stdout}");
+    }
 }
 
 #[test]
-fn agents_on_nats_without_controller_stop_and_wait_for_another() {
+fn agents_without_controller_stop_and_wait_for_another() {
     if !has_nats() {
         return;
     }
-    let folder = certificates("nats-controller");
+    for name in ["KILL", "STOP"] {
+        let folder = certificates(&format!("nats-controller-{name}"));
+        let server = NatsServer::with_passwords(&folder);
+        let agents = Agent::several(2, &password(&server, &folder, "agent"));
+        let serve = Serve::start(&format!("nats-controller-{name}.log"), &[]);
+        let controller = password(&server, &folder, "controller");
+        let bench = loaded(&serve, 200, &controller);
+        signal(name, bench.id());
+        // they answer only when they have ended their load
+        let stdout = text(&constant(&serve, 2, &controller));
+        assert!(agents.iter().all(|agent| stdout.contains(&agent.name)), "{stdout}");
+        assert!(!agents.iter().any(|agent| has_ended(agent.child.id())));
+        if name == "STOP" {
+            signal("CONT", bench.id());
+        }
+        let output = bench.wait_with_output().unwrap();
+        if name == "STOP" {
+            invalid(&output, ", nats:lab/", "the controller is gone");
+        }
+    }
+}
+
+#[test]
+fn closed_loops_and_resumption_are_split_too() {
+    if !has_nats() {
+        return;
+    }
+    let folder = certificates("nats-closed");
     let server = NatsServer::with_passwords(&folder);
-    let agents = Agent::several(2, &password(&server, &folder, "agent"));
-    let serve = Serve::start("nats-controller.log", &[]);
-    let controller = password(&server, &folder, "controller");
-    let mut bench = loaded(&serve, 200, &controller);
-    signal("KILL", bench.id());
-    bench.wait().unwrap();
-    // they answer only when they have ended their load
-    let stdout = text(&constant(&serve, 2, &controller));
-    assert!(agents.iter().all(|agent| stdout.contains(&agent.name)), "{stdout}");
-    assert!(!agents.iter().any(|agent| has_ended(agent.child.id())));
+    let _agents = Agent::several(3, &password(&server, &folder, "agent"));
+    let serve = Serve::start("nats-closed.log", &["--resumption"]);
+    let file = scratch("nats-closed.jsonl");
+    let url = serve.url("/bytes/100");
+    let mut flags = vec![&*url, "--rounds", "1", "--log", serve.log.name(), "--resume", "0.5"];
+    flags.extend(["--json", file.name(), "--agents", "nats:lab/3"]);
+    let nats = password(&server, &folder, "controller");
+    flags.extend(nats.iter().map(String::as_str));
+    let stdout = text(&bench(&flags));
+    let line = stdout.lines().find(|line| line.starts_with("- tollgate: runs: ")).unwrap();
+    let [_, handshakes, sessions, failures, logged, resumed, responses] = numbers(line)[..] else {
+        panic!("{line}")
+    };
+    assert_eq!((handshakes, sessions, failures), (logged, responses, 0), "{stdout}");
+    assert!(resumed > 0 && resumed < handshakes, "{line}");
+    // none if this machine is too busy for a figure
+    for record in records(&file) {
+        assert_eq!(record.conditions.get("agents").map(String::as_str), Some("3"));
+        assert!(record.conditions.contains_key("agents_clock_error_us"));
+    }
+}
+
+#[test]
+fn combinations_that_agents_cannot_run_are_refused() {
+    let nats = ["--nats", "nats://127.0.0.1:1"];
+    let flags = |more: &[&str]| {
+        let url = ["https://127.0.0.1:1/", "--agents", "nats:lab/1"];
+        bench(&[&url, &nats[..], more].concat())
+    };
+    refused(&flags(&["--requests", "5"]), "--agents: they run for a time");
+    refused(&flags(&["--header", "Authorization: x"]), "--agents: values that may be secret");
+    refused(&bench(&[&["--agents", "nats:lab/1"], &nats[..]].concat()), "URL");
+    refused(&bench(&["https://127.0.0.1:1/", "--agents", "load1"]), "give nats:FLEET/COUNT");
 }

@@ -11,8 +11,6 @@ mod savings;
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Record, Subject};
 
-pub(crate) use response::models;
-
 use crate::cite::sources;
 use crate::lookup::{Lookup, MISSING, distinct, latest};
 use crate::names;

@@ -46,7 +46,7 @@ fn rounded(text: &str) -> String {
 }
 
 /// Returns the queueing models that the records name.
-pub(crate) fn models<'a>(curves: &[Curve<'a>]) -> Vec<&'a str> {
+fn models<'a>(curves: &[Curve<'a>]) -> Vec<&'a str> {
     conditions(means(curves), word::MODEL)
 }
 

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use maud::{Markup, html};
 use tollgate_record::{Kind, Machine, Record};
 
-use super::section::missing;
-use super::source::joined;
+use super::missing;
+use super::sections::joined;
 use crate::heading;
 use crate::server::doubts;
 

@@ -1,27 +1,15 @@
-//! HTML pages without external resources, with inline SVG: the report of all rungs, and the report
-//! of a load generator's runs.
+//! HTML pages without external resources: the report of all rungs, and the report of a load
+//! generator's runs.
 
-mod bars;
-mod cores;
-mod details;
-mod ladder;
 mod machine;
-mod plot;
-mod rates;
-mod response;
 mod runs;
-mod scale;
-mod section;
-mod session_cost;
-mod source;
-mod tables;
-mod throughput;
+mod sections;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use tollgate_record::{Kind, Record};
 
 use crate::lookup::latest;
-use crate::rungs::climb;
+use crate::table::Table;
 
 pub use runs::{Curve, Points, Runs, Scenario, Second, Server, of_runs};
 
@@ -29,7 +17,7 @@ pub use runs::{Curve, Points, Runs, Scenario, Second, Server, of_runs};
 const STYLE: &str = include_str!("style.css");
 
 /// Identifiers and names of the report's sections, in order.
-const SECTIONS: [(&str, &str); 9] = [
+const SECTIONS: [(&str, &str); 8] = [
     ("rung-ladder", "Six rungs"),
     ("rsa-rates", "RSA signatures"),
     ("session-cost", "Cost of a session"),
@@ -38,30 +26,65 @@ const SECTIONS: [(&str, &str); 9] = [
     ("kernels", "Kernels"),
     ("machine", "Machine"),
     ("glossary", "Words"),
-    ("reproduce", "Do it again"),
 ];
 
-/// Returns the whole report as one HTML file: the six rungs, then pictures with unit and source.
-/// The page loads nothing and needs no script. A section without records names the `tollgate`
-/// command that measures them.
+/// The terms that every section uses.
+const WORDS: [(&str, &str); 9] = [
+    ("batch", "several operations in one call, one for each lane of the vector registers"),
+    ("bound", "the fewest cycles that the processor's limits allow; no code can go below"),
+    ("core cycle", "one tick of the measured core clock; independent of how fast the clock runs"),
+    ("interval", "95 % interval, the thin line on a bar: it probably contains the true figure"),
+    ("measured", "by running it on this machine"),
+    ("predicted", "by arithmetic, from figures of the rung below"),
+    ("published", "printed by others, on their machine, in their year"),
+    ("remainder", "measured minus predicted: the part that the rung below does not explain"),
+    ("session", "one TLS connection: TCP, handshake, one request, its answer, the end"),
+];
+
+/// Returns the whole report as one HTML file: the six rungs, then pictures and tables with unit and
+/// source. The page loads nothing and needs no script. A section without records names the
+/// `tollgate` command that measures them.
 #[must_use]
 pub fn report(records: &[Record]) -> String {
     let all = records;
     let records = &latest(records);
-    let rungs = climb(records);
+    let commit = records.iter().rev().find_map(|record| record.commit.as_deref());
     let main = html! {
-        (ladder::section(records, &rungs))
-        (rates::section(records))
-        (session_cost::section(records))
-        (throughput::section(records))
-        (cores::section(records))
-        (tables::section(records))
+        (sections::ladder(records))
+        (sections::rates(records))
+        (sections::sessions(records))
+        (sections::servers(records))
+        (sections::fleets(records))
+        (sections::kernels(records))
         (machine::section(records))
-        (details::glossary())
-        (details::reproduce(records))
-        (details::all(all))
+        section id="glossary" {
+            h2 { "Words" }
+            dl.facts { @for (word, line) in WORDS { dt { (word) } dd { (line) } } }
+            p {
+                "To do it again: " code { "./x ladder" } " on a machine at rest"
+                @if let Some(commit) = commit { ", at commit " code { (commit) } }
+                "; each command named above repeats one rung, and " code { "--json FILE" }
+                " writes its records."
+            }
+        }
     };
     page("What a TLS connection costs", &html! { (about(all)) }, SECTIONS, &main)
+}
+
+/// Returns machine, date and number of figures.
+fn about(records: &[Record]) -> String {
+    let Some(first) = records.iter().find(|record| record.kind == Kind::Measured) else {
+        return format!("{} records, none of them measured.", records.len());
+    };
+    let vm = if first.machine.virtualised == Some(true) { ", virtual machine" } else { "" };
+    let measured = records.iter().filter(|record| record.kind == Kind::Measured).count();
+    format!(
+        "Measured on {}{vm}, {}: {} records, {measured} of them measured. Each figure is explained \
+         by the rung below it; what is not explained is shown as a remainder.",
+        first.machine.cpu,
+        sections::date(first),
+        records.len(),
+    )
 }
 
 /// Returns a page with the shared style and links to its sections, by id and name.
@@ -82,7 +105,6 @@ fn page<'a>(
                 style { (PreEscaped(STYLE)) }
             }
             body {
-                (patterns())
                 header {
                     h1 { (title) }
                     p.lead { (lead) }
@@ -97,45 +119,30 @@ fn page<'a>(
     page.into_string()
 }
 
-/// Returns machine, date and number of figures.
-fn about(records: &[Record]) -> String {
-    let Some(first) = records.iter().find(|record| record.kind == Kind::Measured) else {
-        return format!("{} records, none of them measured.", records.len());
-    };
-    let vm = if first.machine.virtualised == Some(true) { ", virtual machine" } else { "" };
-    let measured = records.iter().filter(|record| record.kind == Kind::Measured).count();
-    format!(
-        "Measured on {}{vm}, {}: {} records, {measured} of them measured. Each figure is explained \
-         by the rung below it; what is not explained is shown as a remainder.",
-        first.machine.cpu,
-        source::date(first),
-        records.len(),
-    )
+/// Returns a chart; `svg` is markup.
+fn picture(label: &str, svg: String) -> Markup {
+    html! { figure.chart role="img" aria-label=(label) { (PreEscaped(svg)) } }
 }
 
-/// Returns the definitions of the hatching that the pictures use.
-fn patterns() -> Markup {
-    let hatch = |id: &str, class: &str| {
-        html! {
-            pattern id=(id) width="6" height="6" patternUnits="userSpaceOnUse"
-                patternTransform="rotate(45)"
-            {
-                rect class={ (class) "-ground" } width="6" height="6" {}
-                rect class={ (class) "-stripe" } width="2.5" height="6" {}
-            }
-        }
-    };
+/// Maximum number of rows of a table that is not folded.
+const OPEN_ROWS_MAX: usize = 40;
+
+/// Returns tables with their notes. The heading of the first column is the name of the table. A
+/// table of many rows is folded.
+fn tables(tables: &[Table]) -> Markup {
     html! {
-        svg.patterns width="0" height="0" aria-hidden="true" {
-            defs {
-                (hatch("hatch-published", "published"))
-                (hatch("hatch-remainder", "remainder"))
-                marker id="arrow" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8"
-                    markerHeight="8" orient="auto-start-reverse"
-                {
-                    path.arrowhead d="M0 0L8 4L0 8z" {}
-                }
+        @for table in tables {
+            @let rows = table.rows.len();
+            details open=[(rows <= OPEN_ROWS_MAX).then_some("")] {
+                summary { (table.columns[0].heading) ": " (rows) " rows" }
+                (table.markup())
             }
+            @for note in &table.notes { p.note { (note) @if !note.ends_with('.') { "." } } }
         }
     }
+}
+
+/// Returns the command that measures missing figures.
+fn missing(verb: &str) -> Markup {
+    html! { p.missing { "not measured: run " code { "tollgate " (verb) } } }
 }

@@ -16,6 +16,7 @@ use crate::figure;
 use crate::lookup::MISSING;
 
 pub(crate) use beyond::beyond;
+pub(crate) use table::figures;
 pub use table::{rung, table};
 
 /// The name of each rung, its figures in a few words, and the `tollgate` command that runs it alone.

@@ -30,6 +30,21 @@ const COLUMNS: [Column; 6] = fitting([
 pub fn table(records: &[Record]) -> String {
     let records = &latest(records);
     let rungs = climb(records);
+    let mut text = figures(&rungs).text();
+    let all = rungs.iter().flat_map(|rung| &rung.rows);
+    let sources: BTreeSet<String> = all.filter_map(|row| source(row.published?)).collect();
+    text.extend(sources.iter().map(|source| wrapped(source)));
+    text.push('\n');
+    for rung in &rungs {
+        let sentences = rung.sentences.iter().map(|s| wrapped(&format!("{}  {s}", rung.number)));
+        text.extend(sentences);
+    }
+    text.extend(beyond(records).map(|sentence| wrapped(&format!("*  {sentence}"))));
+    text
+}
+
+/// Returns the figures of all rungs.
+pub(crate) fn figures(rungs: &[Rung<'_>]) -> Table {
     let all = || rungs.iter().flat_map(|rung| &rung.rows);
     let notes = [
         all().any(|figure| figure.is_bound).then_some(">: a bound, which no code can go below"),
@@ -41,16 +56,7 @@ pub fn table(records: &[Record]) -> String {
     ];
     let notes = notes.into_iter().flatten().map(str::to_owned).collect();
     let rows = rungs.iter().flat_map(rows).collect();
-    let mut text = Table { columns: COLUMNS.into(), rows, notes }.text();
-    let sources: BTreeSet<String> = all().filter_map(|row| source(row.published?)).collect();
-    text.extend(sources.iter().map(|source| wrapped(source)));
-    text.push('\n');
-    for rung in &rungs {
-        let sentences = rung.sentences.iter().map(|s| wrapped(&format!("{}  {s}", rung.number)));
-        text.extend(sentences);
-    }
-    text.extend(beyond(records).map(|sentence| wrapped(&format!("*  {sentence}"))));
-    text
+    Table { columns: COLUMNS.into(), rows, notes }
 }
 
 /// Returns the figures of one rung without explanations, to print before the other rungs are

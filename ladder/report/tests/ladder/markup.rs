@@ -20,6 +20,8 @@ pub(crate) fn check(html: &str) -> Result<(), String> {
             }
             continue;
         }
+        // elements of pictures may close themselves
+        let (tag, is_closed) = tag.strip_suffix('/').map_or((tag, false), |tag| (tag, true));
         let (name, attributes) = tag.split_once(' ').unwrap_or((tag, ""));
         if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric()) {
             return Err(format!("no element: {tag:?}"));
@@ -41,7 +43,7 @@ pub(crate) fn check(html: &str) -> Result<(), String> {
         }
         if name == "style" {
             rest = rest.split_once("</style>").ok_or("style without end")?.1;
-        } else if !VOID.contains(&name) {
+        } else if !is_closed && !VOID.contains(&name) {
             open.push(name.to_owned());
         }
     }
@@ -68,7 +70,7 @@ fn pairs(mut text: &str) -> Result<Vec<(&str, &str)>, String> {
 
 fn check_text(text: &str) -> Result<(), String> {
     for part in text.split('&').skip(1) {
-        if !["amp;", "lt;", "gt;", "quot;"].iter().any(|escape| part.starts_with(escape)) {
+        if !["amp;", "lt;", "gt;", "quot;", "apos;"].iter().any(|escape| part.starts_with(escape)) {
             return Err(format!("bare &: {part:.40}"));
         }
     }
@@ -87,15 +89,4 @@ pub(crate) fn section<'a>(html: &'a str, id: &str) -> &'a str {
 pub(crate) fn texts<'a>(html: &'a str, tag: &str) -> Vec<&'a str> {
     let found = html.split(tag).skip(1);
     found.filter_map(|tail| tail.split_once('>')?.1.split('<').next()).collect()
-}
-
-/// Returns the widths of all rectangles of a class, in percent.
-pub(crate) fn widths(html: &str, class: &str) -> Vec<f64> {
-    let tag = format!("<rect class=\"{class}\"");
-    let found = html.split(&tag).skip(1);
-    let width = |tail: &str| -> Option<f64> {
-        let tag = tail.split_once('>')?.0;
-        tag.split_once(" width=\"")?.1.split_once("%\"")?.0.parse().ok()
-    };
-    found.filter_map(width).collect()
 }

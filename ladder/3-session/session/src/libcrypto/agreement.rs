@@ -170,16 +170,12 @@ mod tests {
     #[test]
     fn both_sides_agree() {
         each_engine(|source, _| {
-            for (algorithm, group, length) in [
-                (c"X25519", None, 32),
-                (c"EC", Some(c"P-256"), 65),
-                (c"DH", Some(c"ffdhe2048"), 256),
-            ] {
+            for (algorithm, group, length) in [(c"X25519", None, 32), (c"EC", Some(c"P-256"), 65)] {
                 let [a, b] = [(); 2].map(|()| generate(source, algorithm, group).unwrap());
                 let [to_a, to_b] = [&b, &a].map(|key| encoded_public(key).unwrap());
                 assert_eq!(to_a.len(), length);
                 assert_eq!(agree(source, &a, &to_a).unwrap(), agree(source, &b, &to_b).unwrap());
-                assert!(length == 256 || agree(source, &a, &to_a[1..]).is_err(), "a number");
+                assert!(agree(source, &a, &to_a[1..]).is_err());
             }
         });
     }

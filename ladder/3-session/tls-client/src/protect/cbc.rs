@@ -1,4 +1,4 @@
-//! Block ciphers in CBC mode with an HMAC (RFC 5246 §6.2.3.2), in either order (RFC 7366).
+//! Block ciphers in CBC mode with an HMAC (RFC 5246 §6.2.3.2).
 //!
 //! The checks of padding and MAC do not take constant time. Their timing could only reveal the data
 //! of a load generator.
@@ -103,12 +103,11 @@ fn xor(a: [u8; 8], b: [u8; 8]) -> [u8; 8] {
 pub(super) struct Cbc {
     block: Block,
     mac: Mac,
-    encrypt_then_mac: bool,
 }
 
 impl Cbc {
-    pub(super) const fn new(block: Block, mac: Mac, encrypt_then_mac: bool) -> Self {
-        Self { block, mac, encrypt_then_mac }
+    pub(super) const fn new(block: Block, mac: Mac) -> Self {
+        Self { block, mac }
     }
 
     pub(super) fn seal(&self, sequence: u64, out: &mut Vec<u8>, content: Content, fragment: &[u8]) {
@@ -121,18 +120,11 @@ impl Cbc {
         rand::fill(&mut out[start + HEADER..])
             .expect("the generator was seeded for the ClientHello");
         out.extend_from_slice(fragment);
-        if !self.encrypt_then_mac {
-            let tag = self.mac.tag(sequence, content, fragment);
-            out.extend_from_slice(tag.as_ref());
-        }
+        out.extend_from_slice(self.mac.tag(sequence, content, fragment).as_ref());
         let padding = iv_bytes - 1 - (out.len() - first) % iv_bytes;
         out.resize(out.len() + padding + 1, u8::try_from(padding).expect("less than a block"));
         let (head, data) = out.split_at_mut(first);
         self.block.encrypt(&head[start + HEADER..], data);
-        if self.encrypt_then_mac {
-            let tag = self.mac.tag(sequence, content, &out[start + HEADER..]);
-            out.extend_from_slice(tag.as_ref());
-        }
         let header = header(content, out.len() - start - HEADER);
         out[start..start + HEADER].copy_from_slice(&header);
     }
@@ -145,14 +137,8 @@ impl Cbc {
         let bad = Violation::BadRecordMac;
         let content = Content(record[0]);
         let (iv_bytes, mac_bytes) = (self.block.bytes(), self.mac.bytes());
-        let mut end = record.len();
-        if self.encrypt_then_mac {
-            end = end.checked_sub(mac_bytes).filter(|&end| end >= HEADER).ok_or(bad)?;
-            let (covered, tag) = record.split_at(end);
-            self.mac.verify(sequence, content, &covered[HEADER..], tag)?;
-        }
         let first = HEADER + iv_bytes;
-        let (head, data) = record[..end].split_at_mut_checked(first).ok_or(bad)?;
+        let (head, data) = record.split_at_mut_checked(first).ok_or(bad)?;
         if data.is_empty() || !data.len().is_multiple_of(iv_bytes) {
             return Err(bad);
         }
@@ -163,9 +149,6 @@ impl Cbc {
         let length = data.len().checked_sub(usize::from(padding) + 1).ok_or(bad)?;
         if data[length..].iter().any(|&byte| byte != padding) {
             return Err(bad);
-        }
-        if self.encrypt_then_mac {
-            return Ok((content, first..first + length));
         }
         let length = length.checked_sub(mac_bytes).ok_or(bad)?;
         let (fragment, tag) = data.split_at(length);
@@ -185,81 +168,56 @@ mod tests {
     const CONTENT: Content = Content::APPLICATION_DATA;
     const IV: [u8; 16] = [9; 16];
 
-    fn cbc(encrypt_then_mac: bool) -> Cbc {
-        Cbc::new(Block::aes(&AES_128, &[1; 16]), Mac::new(HASH, &[2; 20]), encrypt_then_mac)
+    fn cbc() -> Cbc {
+        Cbc::new(Block::aes(&AES_128, &[1; 16]), Mac::new(HASH, &[2; 20]))
     }
 
     /// Returns a record that encrypts these bytes.
-    fn record(plain: &[u8], encrypt_then_mac: bool) -> Vec<u8> {
-        let cbc = cbc(encrypt_then_mac);
+    fn record(plain: &[u8]) -> Vec<u8> {
         let mut data = plain.to_vec();
-        cbc.block.encrypt(&IV, &mut data);
-        let mut body = [&IV[..], &data].concat();
-        if encrypt_then_mac {
-            let tag = cbc.mac.tag(0, CONTENT, &body);
-            body.extend_from_slice(tag.as_ref());
-        }
+        cbc().block.encrypt(&IV, &mut data);
+        let body = [&IV[..], &data].concat();
         [&header(CONTENT, body.len())[..], &body].concat()
+    }
+
+    /// 12 bytes of content, and a MAC of 20 bytes: whole blocks.
+    fn whole_blocks() -> Vec<u8> {
+        let content = [5; 12];
+        [&content[..], cbc().mac.tag(0, CONTENT, &content).as_ref()].concat()
     }
 
     /// Returns a record with `length` bytes of padding after content and MAC. Each padding byte is
     /// `value`.
-    fn padded(content: &[u8], encrypt_then_mac: bool, length: usize, value: u8) -> Vec<u8> {
-        let mut plain = content.to_vec();
-        if !encrypt_then_mac {
-            plain.extend_from_slice(cbc(false).mac.tag(0, CONTENT, content).as_ref());
-        }
+    fn padded(length: usize, value: u8) -> Vec<u8> {
+        let mut plain = whole_blocks();
         plain.resize(plain.len() + length, value);
-        record(&plain, encrypt_then_mac)
+        record(&plain)
     }
 
     #[test]
     fn well_formed_padding_is_removed() {
-        for encrypt_then_mac in [false, true] {
-            // 12 bytes of content and a MAC of 20 bytes fill whole blocks
-            let content = if encrypt_then_mac { [5; 16].to_vec() } else { [5; 12].to_vec() };
-            for length in [16, 32, 240, 256] {
-                let value = u8::try_from(length - 1).unwrap();
-                let mut record = padded(&content, encrypt_then_mac, length, value);
-                let (_, range) = cbc(encrypt_then_mac).open(0, &mut record).unwrap();
-                assert_eq!(record[range], content);
-            }
+        for length in [16, 32, 240, 256] {
+            let mut record = padded(length, u8::try_from(length - 1).unwrap());
+            let (_, range) = cbc().open(0, &mut record).unwrap();
+            assert_eq!(record[range], [5; 12]);
         }
     }
 
     #[test]
     fn invalid_padding_and_macs_are_refused() {
-        for encrypt_then_mac in [false, true] {
-            let refused = |mut record: Vec<u8>| {
-                let found = cbc(encrypt_then_mac).open(0, &mut record);
-                assert_eq!(found, Err(Violation::BadRecordMac), "{encrypt_then_mac}");
-            };
-            let content = if encrypt_then_mac { [5; 16].to_vec() } else { [5; 12].to_vec() };
-            if !encrypt_then_mac {
-                // under encrypt-then-MAC, the first padding byte would be valid content
-                refused(padded(&content, encrypt_then_mac, 16, 14));
-            }
-            refused(padded(&content, encrypt_then_mac, 16, 16));
-            refused(padded(&content, encrypt_then_mac, 16, 255));
-            // the padding is longer than the record
-            refused(record(&[31; 16], encrypt_then_mac));
-            // one byte of the padding is wrong, and the MAC is right
-            let mut plain = content.clone();
-            if !encrypt_then_mac {
-                plain.extend_from_slice(cbc(false).mac.tag(0, CONTENT, &content).as_ref());
-            }
-            plain.extend([15; 16]);
-            let first = plain.len() - 16;
-            plain[first] = 14;
-            refused(record(&plain, encrypt_then_mac));
-            // the padding is right, and the MAC belongs to another sequence number
-            let mut late = padded(&content, encrypt_then_mac, 16, 15);
-            let found = cbc(encrypt_then_mac).open(1, &mut late);
-            assert_eq!(found, Err(Violation::BadRecordMac));
+        // one byte of the padding is wrong, and the MAC is right
+        let one_wrong = [whole_blocks(), vec![14], vec![15; 15]].concat();
+        for (sequence, mut bad) in [
+            (0, padded(16, 14)),
+            (0, padded(16, 16)),
+            (0, padded(16, 255)),
+            (0, record(&[31; 16])), // the padding is longer than the record
+            (0, record(&one_wrong)),
+            (1, padded(16, 15)),    // the MAC belongs to another sequence number
+            (0, record(&[15; 16])), // too short for a MAC
+        ] {
+            assert_eq!(cbc().open(sequence, &mut bad), Err(Violation::BadRecordMac));
         }
-        // the record is too short for a MAC
-        let mut short = record(&[15; 16], false);
-        assert_eq!(cbc(false).open(0, &mut short), Err(Violation::BadRecordMac));
     }
 
     /// NIST SP 800-67 has no CBC vectors. These vectors come from `openssl enc -des-ede3-cbc`.

@@ -30,7 +30,7 @@ fn repeat(rogue: &mut Rogue, extensions: &[u8]) -> (Master, RecordKey, RecordKey
     let body = server_hello(&SERVER_RANDOM, rogue.session_id(), ECDHE.number(), extensions);
     rogue.say(Message::SERVER_HELLO, &body);
     let master = Master::saved(ECDHE.hash(), &[0xAB; 48]);
-    let (client, server) = master.record_keys(ECDHE, [rogue.random(), &SERVER_RANDOM], false);
+    let (client, server) = master.record_keys(ECDHE, [rogue.random(), &SERVER_RANDOM]);
     (master, client, server)
 }
 
@@ -89,7 +89,7 @@ fn a_server_without_the_secret_cannot_resume() {
         let mut rogue = Rogue::offered(settings(ECDHE), &session, b"");
         repeat(&mut rogue, &extension(23, &[]));
         let other = Master::saved(ECDHE.hash(), &[0xCD; 48]);
-        let (_, key) = other.record_keys(ECDHE, [rogue.random(), &SERVER_RANDOM], false);
+        let (_, key) = other.record_keys(ECDHE, [rogue.random(), &SERVER_RANDOM]);
         rogue.finish_tls12(&other, key);
         assert_eq!(rogue.refused(), (SessionPhase::Finished, Violation::BadRecordMac));
         assert!(!rogue.client.is_established());
@@ -135,14 +135,12 @@ fn take_psk(rogue: &mut Rogue, index: u16, with_share: bool) -> Handshake {
     rogue.say(Message::SERVER_HELLO, &body);
     let early = Psk::new(Hash::Sha256, &[0xAB; 32]).early();
     let transcript = rogue.transcript.hash();
-    let secrets = if with_share {
+    let secrets = {
         // type, two lengths, group and length: together too long to match by chance
         let before = [0, 51, 0, 38, 0, 36, 0, 29, 0, 32];
         let at = rogue.hello.windows(before.len()).position(|bytes| bytes == before).unwrap();
         let public = &rogue.hello[at + before.len()..][..32];
         pair.agree(public, |shared| early.handshake(shared, transcript.as_ref())).unwrap()
-    } else {
-        early.handshake_alone(transcript.as_ref())
     };
     rogue.sealing = Some(secrets.server.record_key(TLS13));
     secrets
@@ -184,24 +182,20 @@ fn ticket() -> SavedSession {
 
 #[test]
 fn a_pre_shared_key_replaces_the_certificate() {
-    for psk_alone in [false, true] {
-        let settings = Settings { psk_alone, ..settings(TLS13) };
-        let mut rogue = Rogue::offered(settings, &ticket(), b"");
-        // the identity, and its obfuscated age: the age minus 1, modulo 2^32
-        let age = [&[8; 200][..], &1233_u32.to_be_bytes()].concat();
-        assert!(rogue.hello.windows(age.len()).any(|bytes| bytes == age));
-        let mode = extension(45, &[1, u8::from(!psk_alone)]);
-        assert!(rogue.hello.windows(mode.len()).any(|bytes| bytes == mode));
-        let secrets = take_psk(&mut rogue, 0, !psk_alone);
-        rogue.say(Message::ENCRYPTED_EXTENSIONS, &[0, 0]);
-        rogue.finish_tls13(&secrets);
-        assert_eq!(rogue.deliver().unwrap(), ["Established"]);
-        let facts = rogue.client.facts();
-        let expected = if psk_alone { SessionKind::PskAlone } else { SessionKind::Psk };
-        assert_eq!((facts.offered, facts.resumed), (Some(expected), true));
-        assert_eq!(facts.group, (!psk_alone).then_some(Group::X25519));
-        assert_eq!((facts.signature, rogue.client.confirmation()), (None, None));
-    }
+    let mut rogue = Rogue::offered(settings(TLS13), &ticket(), b"");
+    // the identity, and its obfuscated age: the age minus 1, modulo 2^32
+    let age = [&[8; 200][..], &1233_u32.to_be_bytes()].concat();
+    assert!(rogue.hello.windows(age.len()).any(|bytes| bytes == age));
+    let mode = extension(45, &[1, 1]);
+    assert!(rogue.hello.windows(mode.len()).any(|bytes| bytes == mode));
+    let secrets = take_psk(&mut rogue, 0, true);
+    rogue.say(Message::ENCRYPTED_EXTENSIONS, &[0, 0]);
+    rogue.finish_tls13(&secrets);
+    assert_eq!(rogue.deliver().unwrap(), ["Established"]);
+    let facts = rogue.client.facts();
+    assert_eq!((facts.offered, facts.resumed), (Some(SessionKind::Psk), true));
+    assert_eq!(facts.group, Some(Group::X25519));
+    assert_eq!((facts.signature, rogue.client.confirmation()), (None, None));
 }
 
 #[test]
@@ -253,12 +247,10 @@ fn servers_that_accept_unoffered_parameters_are_refused() {
     let mut rogue = Rogue::offered(settings(TLS13), &ticket(), b"");
     take_psk(&mut rogue, 1, true);
     assert_eq!(rogue.refused(), (SessionPhase::Hello, illegal("pre_shared_key")));
-    // a key agreement is missing, or not expected
-    for psk_alone in [false, true] {
-        let mut rogue = Rogue::offered(Settings { psk_alone, ..settings(TLS13) }, &ticket(), b"");
-        take_psk(&mut rogue, 0, psk_alone);
-        assert_eq!(rogue.refused().1, illegal("key_share"));
-    }
+    // a key agreement is missing
+    let mut rogue = Rogue::offered(settings(TLS13), &ticket(), b"");
+    take_psk(&mut rogue, 0, false);
+    assert_eq!(rogue.refused().1, illegal("key_share"));
     let mut rogue = Rogue::quiet(TLS13);
     take_psk(&mut rogue, 0, true);
     let extension_ = Extension::PRE_SHARED_KEY;

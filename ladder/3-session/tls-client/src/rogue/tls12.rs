@@ -57,7 +57,7 @@ fn answer(rogue: &mut Rogue, suite: Suite, pair: &KeyPair, extended: bool) -> (M
     } else {
         Master::new(suite.hash(), &premaster, [rogue.random(), &SERVER_RANDOM])
     };
-    let (mut client, server) = master.record_keys(suite, [rogue.random(), &SERVER_RANDOM], false);
+    let (mut client, server) = master.record_keys(suite, [rogue.random(), &SERVER_RANDOM]);
     let mut finished = flight[HEADER + length + 6..].to_vec(); // after the change_cipher_spec
     let (content, range) = client.open(&mut finished).unwrap();
     assert_eq!(content, Content::HANDSHAKE);
@@ -265,62 +265,6 @@ fn invalid_key_exchanges_are_named() {
     let good = body(29, &[9; 32], 0x0804);
     for cut in 0..good.len() {
         assert!(matches!(refusal(&good[..cut]), Violation::Decode { .. }), "{cut}");
-    }
-}
-
-#[test]
-fn invalid_prime_fields_are_named() {
-    let suite = Suite::TLS_DHE_RSA_WITH_AES_128_GCM_SHA256;
-    let refusal = |groups: &[Group], body: &[u8]| {
-        let mut rogue = Rogue::new(Settings { groups: groups.to_vec(), ..quiet(suite) });
-        hello(&mut rogue, suite, &[]);
-        show_certificate(&mut rogue, RSA_2048);
-        rogue.say(Message::SERVER_KEY_EXCHANGE, body);
-        rogue.refused().1
-    };
-    let body = |p: &[u8], g: &[u8], public: &[u8]| {
-        let signature = [&[8, 4][..], &vector(2, b"no signature")].concat();
-        [vector(2, p), vector(2, g), vector(2, public), signature].concat()
-    };
-    let named = Field::of(Group::Ffdhe3072).unwrap().prime();
-    let odd = [0xFF; 128]; // 1024 bits; the client does not test primality
-    let offered = [Group::Ffdhe2048];
-    assert_eq!(refusal(&offered, &body(&odd, &[2], &[5])), Violation::PrimeUnnamed);
-    assert_eq!(
-        refusal(&offered, &body(&named, &[2], &[5])),
-        Violation::Group { found: GroupNumber(257) }
-    );
-    for (groups, p) in [(&[][..], &odd[..]), (&[Group::Ffdhe3072], &named)] {
-        let p_minus_1 = [&p[..p.len() - 1], &[0xFE]].concat();
-        for public in [&[][..], &[0], &[1], &p_minus_1, p] {
-            assert_eq!(refusal(groups, &body(p, &[2], public)), Violation::KeyShare);
-        }
-    }
-    assert_eq!(refusal(&[], &body(&odd[1..], &[2], &[5])), Violation::PrimeSize { bits: 1016 });
-    let long = Violation::PrimeSize { bits: 4104 };
-    assert_eq!(refusal(&[], &body(&[0xFF; 513], &[2], &[5])), long);
-    let good = body(&odd, &[2], &[5]);
-    for cut in 0..good.len() {
-        assert!(matches!(refusal(&[], &good[..cut]), Violation::Decode { .. }), "{cut}");
-    }
-}
-
-/// The server may use the extension only if the client offered it, and only with a block cipher.
-#[test]
-fn encrypt_then_mac_needs_an_offer_and_a_block_cipher() {
-    let cbc = Suite::TLS_RSA_WITH_AES_128_CBC_SHA;
-    for (suite, encrypt_then_mac, passes) in
-        [(cbc, true, true), (cbc, false, false), (RSA, true, false)]
-    {
-        let mut rogue = Rogue::new(Settings { encrypt_then_mac, ..Settings::new(suite) });
-        hello(&mut rogue, suite, &extension(22, &[]));
-        if passes {
-            rogue.deliver().unwrap();
-            assert!(rogue.client.facts().encrypt_then_mac);
-        } else {
-            let extension = Extension::ENCRYPT_THEN_MAC;
-            assert_eq!(rogue.refused().1, Violation::ExtensionUnexpected { extension });
-        }
     }
 }
 

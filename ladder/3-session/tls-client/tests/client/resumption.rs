@@ -198,7 +198,6 @@ fn pages(name: &str, settings: Settings, expected: SessionKind, connect: impl Fn
 fn cases() -> Vec<(&'static str, Vec<&'static str>, Settings, SessionKind)> {
     let x25519 = [Group::X25519];
     let by_id = |suite| Settings { tickets: false, ..settings(suite, &x25519) };
-    let alone = Settings { psk_alone: true, ..settings(TLS13, &x25519) };
     let sha384 = settings(Suite::TLS_AES_256_GCM_SHA384, &x25519);
     let cbc = Suite::TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA256;
     let ecdhe = settings(ECDHE, &x25519);
@@ -211,7 +210,6 @@ fn cases() -> Vec<(&'static str, Vec<&'static str>, Settings, SessionKind)> {
         ("psk", vec!["-tls1_3"], settings(TLS13, &x25519), SessionKind::Psk),
         ("psk-sha384", vec!["-tls1_3"], sha384, SessionKind::Psk),
         ("psk-stateful", vec!["-tls1_3", "-no_ticket"], settings(TLS13, &x25519), SessionKind::Psk),
-        ("psk-ke", vec!["-tls1_3", "-allow_no_dhe_kex"], alone, SessionKind::PskAlone),
         (
             "psk-retry",
             vec!["-tls1_3", "-groups", "P-256"],

@@ -297,30 +297,6 @@ fn keys_are_updated_when_the_server_asks() {
 }
 
 #[test]
-fn keys_are_updated_when_the_client_asks() {
-    for suite in [TLS13, Suite::TLS_AES_256_GCM_SHA384] {
-        let mut pair = Pair::new(Settings::new(suite), &Server::new(suite, &[Group::X25519]));
-        assert_eq!(pair.client.update_keys(), Err(Misuse::NotEstablished.into()));
-        pair.run().unwrap();
-        for round in 1..4_u8 {
-            pair.client.update_keys().unwrap();
-            pair.client.send(&[round; 50]).unwrap();
-            pair.run().unwrap();
-            pair.say(&[round; 100]);
-            pair.run().unwrap();
-            assert!(pair.seen.data.ends_with(&[round; 100]));
-            assert!(pair.got.ends_with(&[round; 50]));
-            assert_eq!(pair.client.facts().key_updates, u32::from(round));
-        }
-        pair.client.close();
-        assert_eq!(pair.client.update_keys(), Err(Misuse::SendAfterClose.into()));
-    }
-    let mut pair = Pair::new(Settings::new(ECDHE), &Server::new(ECDHE, &[Group::X25519]));
-    pair.run().unwrap();
-    assert_eq!(pair.client.update_keys(), Err(Misuse::UpdateUnknown.into()));
-}
-
-#[test]
 fn misuse_is_named_and_harmless() {
     let group = Group::X25519;
     let mut pair = Pair::new(Settings::new(TLS13), &Server::new(TLS13, &[group]));

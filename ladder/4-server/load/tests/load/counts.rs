@@ -243,16 +243,6 @@ fn without_referee_it_is_unconfirmed() {
 }
 
 #[test]
-fn the_limit_on_starts_holds() {
-    let server = TlsServer::start(GOOD);
-    let plan = Plan { starts_per_s_max: Some(50), ..plan(Protocol::Tls13) };
-    let outcome = load(&plan, Server::new("rustls", server.target()));
-    // A third of a second at 50 starts per second, plus the probe and one start at each end.
-    // Without the limit there would be hundreds.
-    assert!(outcome.whole.attempts <= 20, "{outcome}");
-}
-
-#[test]
 fn impossible_runs_are_refused_before_any_load() {
     let error = |script: Script, change: fn(&mut Plan)| {
         let server = TlsServer::start(script);

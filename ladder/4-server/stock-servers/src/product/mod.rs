@@ -117,9 +117,8 @@ impl Product {
     #[must_use]
     pub const fn can_resume(self, by: Mechanism) -> bool {
         match self {
-            Self::Nginx => true,
-            Self::Haproxy => !matches!(by, Mechanism::PskKe),
-            Self::Apache => !matches!(by, Mechanism::PskKe | Mechanism::EarlyData),
+            Self::Nginx | Self::Haproxy => true,
+            Self::Apache => !matches!(by, Mechanism::EarlyData),
             _ => false,
         }
     }

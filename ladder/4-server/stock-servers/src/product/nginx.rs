@@ -45,9 +45,6 @@ pub(super) fn recipe(place: &Place<'_>) -> Recipe {
         Some(Mechanism::SessionId | Mechanism::Ticket | Mechanism::Psk) => {
             "ssl_session_cache shared:sessions:16m;"
         }
-        Some(Mechanism::PskKe) => {
-            "ssl_session_cache shared:sessions:16m; ssl_conf_command Options AllowNoDHEKEX;"
-        }
         Some(Mechanism::EarlyData) => "ssl_session_cache shared:sessions:16m; ssl_early_data on;",
     };
     let (backend, serves) = match place.backend {

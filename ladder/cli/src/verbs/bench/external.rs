@@ -47,20 +47,17 @@ pub(super) fn applied(options: &Options) -> Result<Options, CliError> {
     Ok(options)
 }
 
-/// Starts the agents, if the options name some.
+/// Enrols the agents, if the options name some.
 fn agents(options: &Options, site: &Site) -> Result<Option<Controller>, CliError> {
-    if options.given.agents.is_empty() {
-        return Ok(None);
-    }
+    let nats = options.given.nats.connection();
+    let Some((address, nats)) = options.given.agents.as_ref().zip(nats) else { return Ok(None) };
     let target = tollgate_agents::Site {
         url: site.url().to_string(),
         address: site.target().address(),
         may_test: options.given.i_may_test.clone(),
     };
     let version = agent::version();
-    let nats = options.given.nats.connection();
-    let (all, nats) = (&options.given.agents, nats.as_ref());
-    Ok(Some(Controller::start(all, nats, &target, &version, &interrupt::asked)?))
+    Ok(Some(Controller::start(address, &nats, &target, &version, &interrupt::asked)?))
 }
 
 pub(super) fn heading(options: &Options) -> String {

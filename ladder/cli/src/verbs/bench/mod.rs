@@ -10,6 +10,7 @@ mod law;
 mod moved;
 pub(super) mod out;
 pub(super) mod plan;
+mod platforms;
 pub(super) mod report;
 mod response;
 pub(crate) mod rules;

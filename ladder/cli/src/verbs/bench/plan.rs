@@ -175,7 +175,7 @@ fn threads(options: &Options, cores: &[u32]) -> u32 {
 /// Returns the cores of the client's threads; by default the first core, if there are two or more
 /// cores, and no core of agents, which may share a machine.
 pub(in crate::verbs) fn client_cores(options: &Options) -> Vec<u32> {
-    if !options.given.agents.is_empty() {
+    if options.given.agents.is_some() {
         return options.load.client_cores.clone();
     }
     cores(&options.load.client_cores, |_| 0)

@@ -6,10 +6,9 @@ use tollgate_report::text::wrapped;
 use tollgate_report::{heading, server};
 
 use super::scenario::Scenario;
-use super::{external, plan, suites};
+use super::{external, plan, platforms, suites};
 use crate::host::Host;
 use crate::options::Bench as Options;
-use crate::verbs::compare::platforms;
 use crate::verbs::workload::{disclosure, find};
 
 pub(super) fn text(options: &Options, host: &Host, scenarios: &[Scenario]) -> String {
@@ -23,7 +22,7 @@ pub(super) fn text(options: &Options, host: &Host, scenarios: &[Scenario]) -> St
     if !records.is_empty() && !suites::is_all(&options.suites) {
         text += "\n";
         text += &server::table(&records);
-        text += &paper_table(options, &records);
+        text += &platforms::text(&records, &published(options));
     }
     if scenarios.iter().any(|scenario| scenario.verdict() == Verdict::Invalid) {
         text += "\n";
@@ -60,11 +59,4 @@ pub(super) fn published(options: &Options) -> Vec<Record> {
     let workload = options.workload.as_ref().and_then(|name| find(name).ok());
     let paper = workload.and_then(|workload| workload.compared_with);
     paper.map_or_else(Vec::new, |paper| tollgate_published::records_of(paper.value.get()))
-}
-
-/// Returns a table of measured and published figures; empty if they have no figure in common.
-pub(super) fn paper_table(options: &Options, measured: &[Record]) -> String {
-    let published = published(options);
-    let table = platforms::text(measured.iter(), &published).filter(|_| !published.is_empty());
-    table.map_or_else(String::new, |table| format!("\n{table}"))
 }

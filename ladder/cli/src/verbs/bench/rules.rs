@@ -4,7 +4,6 @@
 //! Conflicts that clap can express are declared at the options; conflicts that depend on a value
 //! are here.
 
-use tollgate_agents::Address;
 use tollgate_curves::p256::P256;
 use tollgate_load::{Mechanism, Pattern, Protocol};
 use tollgate_probe::{Scheme, Url};
@@ -106,8 +105,7 @@ fn of_url(options: &Options) -> Option<&'static str> {
         || options.handshake_only
         || options.resumed_share > 0.0;
     let has_form = given.method.is_some() || !given.header.is_empty() || given.body.is_some();
-    let has_agents = !given.agents.is_empty();
-    let are_on_nats = given.agents.iter().any(Address::is_nats);
+    let has_agents = given.agents.is_some();
     Some(match () {
         () if has_agents && (has_form || given.client_cert.is_some()) => {
             "--agents: values that may be secret are not sent to agents: leave out --method, \
@@ -117,11 +115,8 @@ fn of_url(options: &Options) -> Option<&'static str> {
             "--agents: the zone of an address (%) is an interface of this machine: give agents an \
              address without one"
         }
-        () if are_on_nats && given.nats.nats.is_empty() => {
-            "--agents: nats:FLEET/COUNT needs the address of NATS: give --nats"
-        }
-        () if !are_on_nats && !given.nats.nats.is_empty() => {
-            "--nats: no agent is on NATS: give --agents nats:FLEET/COUNT"
+        () if !has_agents && !given.nats.nats.is_empty() => {
+            "--nats: there are no agents: give --agents nats:FLEET/COUNT"
         }
         () if has_agents && options.requests.is_some() => {
             "--agents: they run for a time: leave out --requests"
@@ -169,7 +164,7 @@ fn of_servers(options: &Options) -> Option<&'static str> {
     let starts = options.target.is_none();
     let resumes = starts && options.resume(true).is_some();
     let is_embedded = server == ServerKind::Openssl;
-    let by_key_alone = matches!(options.resume_by, Some(Mechanism::PskKe | Mechanism::EarlyData));
+    let is_early = options.resume_by == Some(Mechanism::EarlyData);
     let by = options.resume_by.unwrap_or(Mechanism::Psk);
     let cannot_resume = stock.is_some_and(|product| !product.can_resume(by));
     let keeps_open = matches!(server, ServerKind::Nginx | ServerKind::Openssl);
@@ -237,9 +232,9 @@ fn of_servers(options: &Options) -> Option<&'static str> {
         () if resumes && is_rustls => {
             "--resume: the servers on rustls resume nothing: give another --server"
         }
-        () if resumes && is_embedded && by_key_alone => {
-            "--resume-by: the servers on openssl have no psk-ke and early-data: give another one, \
-             or --server nginx"
+        () if resumes && is_embedded && is_early => {
+            "--resume-by: the servers on openssl have no early-data: give another one, or \
+             --server nginx"
         }
         () if resumes && cannot_resume => {
             "--resume: this server or its log cannot: give --server nginx, which can do all"

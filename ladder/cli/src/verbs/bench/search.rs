@@ -8,8 +8,8 @@ use tollgate_load::{
 };
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Estimate, Record, Unit};
+use tollgate_report::chart::{Plane, Series, planes};
 use tollgate_report::grid::{Column, grid};
-use tollgate_report::points::{Plane, Series, planes};
 use tollgate_report::text::wrapped;
 
 use crate::cells::{float, or_dash};
@@ -206,14 +206,15 @@ fn bar(ns: Option<u64>, objective: Objective) -> String {
 pub(super) fn draw(options: &Options, all: &[Found]) -> Result<(), CliError> {
     let Mode::Search(_, Some(file)) = &options.mode else { return Ok(()) };
     let file: &Path = file;
-    let series = |(name, points): (String, Vec<(f64, f64)>)| {
+    let series = |(colour, (name, points)): (usize, (String, Vec<(f64, f64)>))| {
         let points = points.into_iter().map(|(rate, ns)| (rate, ns / 1e3)).collect();
-        Series { name, points }
+        Series { name, points, colour, is_dashed: false }
     };
     let plane = |found: &Found| Plane {
         title: found.label.clone(),
         axes: ["arrivals per second".to_owned(), "µs from the intended start".to_owned()],
-        series: found.lines().into_iter().map(series).collect(),
+        series: found.lines().into_iter().enumerate().map(series).collect(),
+        is_from_zero: false,
     };
     let planes_of: Vec<Plane> = all.iter().map(plane).collect();
     let svg = planes("Times under load, open loop", &planes_of);

@@ -13,7 +13,7 @@ pub(super) struct Change {
     pub(super) basis: Basis,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Basis {
     /// Not sampled: bytes and counts are exact.
     Exact,

@@ -40,7 +40,7 @@ pub(crate) struct Explain {
     pub(crate) flame_graphs: Option<PathBuf>,
 
     /// Groups of the key agreement by their IANA names, separated by commas, such as secp384r1 and
-    /// ffdhe2048 [default: x25519, or that of --protocol]
+    /// X25519MLKEM768 [default: x25519, or that of --protocol]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) group: Vec<String>,
 
@@ -222,10 +222,10 @@ mod tests {
         for (flags, expected) in [
             ("", 8 + 2 + 8),
             ("--bytes 0,1024 --key-type rsa-4096", 2 * 2 * 2),
-            // ECDHE has no ffdhe2048, and the engine tollgate no Ed25519
-            ("--key-type rsa-2048,ed25519 --group ffdhe2048", 2 + 1),
-            // RSA, DHE and ECDHE without RC4 and 3DES, and TLS 1.3
-            ("--suites all", (6 + 7 + 7 + 3) * 2),
+            // the engine tollgate has no Ed25519
+            ("--key-type rsa-2048,ed25519 --group secp384r1", 2 * 2 + 1),
+            // RSA and ECDHE without RC4 and 3DES, and TLS 1.3
+            ("--suites all", (6 + 7 + 3) * 2),
             ("--handshake full,ticket,session-id", (2 + 2 + 1) * 2),
             ("--server nginx", 4),
         ] {

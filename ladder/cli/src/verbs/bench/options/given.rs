@@ -60,11 +60,10 @@ pub(crate) struct Given {
     #[arg(short = 'd', long, value_name = "TEXT|@FILE", requires = "target")]
     pub(crate) body: Option<String>,
 
-    /// Agents that load the server instead of this process, separated by commas: ssh:HOST runs
-    /// 'tollgate agent' on HOST, exec:COMMAND runs the command, nats:FLEET/COUNT takes as many that
-    /// run; each has a thread on each of --client-cores, or one thread
-    #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "target")]
-    pub(crate) agents: Vec<Address>,
+    /// Agents that load the server instead of this process, nats:FLEET/COUNT: as many 'tollgate
+    /// agent' of the fleet; each has a thread on each of --client-cores, or one thread
+    #[arg(long, value_name = "ADDRESS", requires_all = ["target", "nats"])]
+    pub(crate) agents: Option<Address>,
 
     #[command(flatten)]
     pub(crate) nats: NatsOptions,
@@ -81,7 +80,7 @@ impl Given {
 
     /// Returns the number of agents.
     pub(crate) fn agent_count(&self) -> usize {
-        self.agents.iter().map(Address::agents).sum()
+        self.agents.as_ref().map_or(0, |address| address.count)
     }
 
     /// Returns method, header fields and body of the requests; reads the file of the body.

@@ -170,8 +170,8 @@ pub(crate) struct Bench {
     #[arg(value_parser = share, help_heading = SESSION)]
     pub(crate) resumed_share: f64,
 
-    /// Mechanism of resumption: session-id or ticket in TLS 1.2; psk, psk-ke (no key agreement) or
-    /// early-data (the request is sent with the client's hello) in TLS 1.3 [default: ticket, psk]
+    /// Mechanism of resumption: session-id or ticket in TLS 1.2; psk or early-data (the
+    /// request is sent with the client's hello) in TLS 1.3 [default: ticket, psk]
     #[arg(long, value_name = "HOW", value_parser = session::mechanism, help_heading = SESSION)]
     pub(crate) resume_by: Option<Mechanism>,
 

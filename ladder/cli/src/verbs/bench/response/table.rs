@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use tollgate_record::{Estimate, PerSecond, Quantity};
+use tollgate_report::chart::{Plane, Series, planes};
 use tollgate_report::grid::{Column, grid};
-use tollgate_report::points::{Plane, Series, planes};
 use tollgate_report::text::wrapped;
 
 use super::prediction::FIGURES;
@@ -152,9 +152,10 @@ pub(super) fn interval(of: Estimate) -> String {
 /// Draws a chart for each server.
 pub(super) fn draw(file: &Path, curves: &[Curve]) -> Result<(), CliError> {
     let plane = |curve: &Curve| {
-        let series = |(number, name, of): (usize, &str, Figure)| {
+        let series = |(colour, (number, name, of)): (usize, (usize, &str, Figure))| {
             let at = |point: &Point| Some((100.0 * point.load, of(point, number)? / 1e6));
-            Series { name: name.to_owned(), points: curve.points.iter().filter_map(at).collect() }
+            let points = curve.points.iter().filter_map(at).collect();
+            Series { name: name.to_owned(), points, colour, is_dashed: false }
         };
         let seen = |point: &Point, number| measured(point, number).map(|found| found.point());
         let all = [
@@ -166,7 +167,8 @@ pub(super) fn draw(file: &Path, curves: &[Curve]) -> Result<(), CliError> {
         Plane {
             title: curve.label.clone(),
             axes: ["load, % of the capacity".to_owned(), "ms from the intended start".to_owned()],
-            series: all.into_iter().map(series).collect(),
+            series: all.into_iter().enumerate().map(series).collect(),
+            is_from_zero: false,
         }
     };
     let steady = curves.iter().filter(|curve| curve.moved.is_none());

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use mio::unix::SourceFd;
 use mio::{Interest, Registry, Token};
-use tollgate_keyless::{Incoming, Message, PING, Reply};
+use tollgate_keyless::{Message, PING, Reply, Split, split};
 use tollgate_load::Requester;
 
 use super::cases::Cases;
@@ -19,7 +19,8 @@ const BODY_MAX: usize = 2048;
 pub(super) struct Connection {
     stream: Stream,
     cases: Rc<Cases>,
-    incoming: Incoming,
+    /// The bytes that have come and are in no answer yet.
+    incoming: Vec<u8>,
     /// Requests that were not sent yet.
     output: Vec<u8>,
     /// The cases of the requests without an answer.
@@ -37,7 +38,7 @@ impl Connection {
         let mut connection = Self {
             stream,
             cases,
-            incoming: Incoming::new(BODY_MAX),
+            incoming: Vec::new(),
             output: Vec::new(),
             asked: HashMap::new(),
             answers: VecDeque::new(),
@@ -51,13 +52,18 @@ impl Connection {
         };
         Message { id: 0, opcode: PING, ski: None, payload: &[] }.write(&mut connection.output);
         connection.send().map_err(closed)?;
-        while connection.incoming.next_frame().map_err(|_| error!("this is no signer"))?.is_none() {
-            connection.read().map_err(closed)?;
-        }
+        let greeting = loop {
+            match split(&connection.incoming, BODY_MAX) {
+                Split::Frame { len, .. } => break len,
+                Split::Broken { .. } => bail!("this is no signer"),
+                Split::Partial => connection.read().map_err(closed)?,
+            }
+        };
+        connection.incoming.drain(..greeting);
         connection.ask(0).map_err(closed)?;
         while connection.answers.is_empty() {
             connection.read().map_err(closed)?;
-            connection.take(&mut |_| {}).map_err(closed)?;
+            connection.parse(&mut |_| {}).map_err(closed)?;
         }
         connection.check().map_err(|why| error!("the signer: {why}"))?;
         connection.stream.never_block()?;
@@ -87,21 +93,27 @@ impl Connection {
 
     /// Reads once; an end of the stream is an error.
     fn read(&mut self) -> io::Result<()> {
-        match self.stream.read(self.incoming.room())? {
+        let mut bytes = [0; 8 * BODY_MAX];
+        match self.stream.read(&mut bytes)? {
             0 => Err(ErrorKind::UnexpectedEof.into()),
             count => {
-                self.incoming.add(count);
+                self.incoming.extend_from_slice(&bytes[..count]);
                 Ok(())
             }
         }
     }
 
-    /// Takes the answers that are whole.
-    fn take(&mut self, answered: &mut dyn FnMut(u32)) -> io::Result<()> {
+    /// Parses the answers that are whole.
+    fn parse(&mut self, answered: &mut dyn FnMut(u32)) -> io::Result<()> {
         let no_answer = |why: &str| io::Error::new(ErrorKind::InvalidData, why.to_owned());
-        while let Some(frame) =
-            self.incoming.next_frame().map_err(|_| no_answer("a frame that cannot be read"))?
-        {
+        let mut parsed = 0;
+        loop {
+            let (frame, len) = match split(&self.incoming[parsed..], BODY_MAX) {
+                Split::Frame { frame, len } => (frame, len),
+                Split::Broken { .. } => return Err(no_answer("a frame that cannot be read")),
+                Split::Partial => break,
+            };
+            parsed += len;
             let id = frame.id;
             let reply = Message::read(frame).and_then(Message::reply);
             let signed = match reply.map_err(|_| no_answer("an answer that cannot be read"))? {
@@ -114,6 +126,7 @@ impl Connection {
             self.answers.push_back((case, signed));
             answered(id);
         }
+        self.incoming.drain(..parsed);
         Ok(())
     }
 }
@@ -138,7 +151,7 @@ impl Requester for Connection {
             self.send()?;
         }
         loop {
-            self.take(answered)?;
+            self.parse(answered)?;
             match self.read() {
                 Ok(()) => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
