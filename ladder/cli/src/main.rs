@@ -8,7 +8,6 @@ mod bounds;
 mod cells;
 mod contenders;
 mod figures;
-mod histogram;
 mod host;
 mod keys;
 mod measure;

@@ -37,4 +37,4 @@ pub use expected::{GAIN_MIN, Outcome, Prospect, Shares, Standing, gain, prospect
 pub use experiment::{Case, EXPERIMENTS, Experiment};
 pub use file::BadFile;
 pub use setup::{Host, Setup, Storage};
-pub use story::{Mark, Step, Story};
+pub use story::{Step, Story};

@@ -46,15 +46,15 @@ pub struct Story {
 
 /// A bar of the chart: a state, and the expectation for it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Mark {
+struct Mark {
     /// The number of the step and the candidate's word.
-    pub name: String,
+    name: String,
     /// Requests per second.
-    pub rate: Estimate,
+    rate: Estimate,
     /// The expected requests per second.
-    pub expected: Option<f64>,
+    expected: Option<f64>,
     /// `false` if the change was taken back.
-    pub is_kept: bool,
+    is_kept: bool,
 }
 
 impl Step {
@@ -119,8 +119,7 @@ impl Story {
     }
 
     /// Returns the bars of the chart: the start, then each measured step.
-    #[must_use]
-    pub fn marks(&self) -> Vec<Mark> {
+    fn marks(&self) -> Vec<Mark> {
         let start = self.steps.iter().find_map(|step| step.before).or(self.profiled);
         let mut marks: Vec<Mark> = Vec::new();
         marks.extend(start.map(|rate| Mark {

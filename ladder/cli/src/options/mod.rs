@@ -5,6 +5,8 @@ pub(crate) mod nats;
 mod pages;
 #[cfg(test)]
 mod refusals;
+#[cfg(test)]
+mod tree;
 pub(crate) mod values;
 
 #[cfg(test)]

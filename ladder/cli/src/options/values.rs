@@ -46,9 +46,18 @@ pub(crate) fn time(text: &str) -> Result<Duration, String> {
     time.ok_or_else(|| "give a time from 1ms on, as in 500ms or 2s".to_owned())
 }
 
-/// Reads a share from 0 to 1.
+/// Reads a share, such as 80% or 0.8.
 pub(crate) fn share(text: &str) -> Result<f64, String> {
-    within(0.0..=1.0, "give a share from 0 to 1")(text)
+    percentage(text).ok_or_else(|| "give a share from 0 to 1, or from 0% to 100%".to_owned())
+}
+
+/// Reads a share from 0 to 1, such as 80% or 0.8.
+pub(crate) fn percentage(text: &str) -> Option<f64> {
+    let (number, whole) = match text.strip_suffix('%') {
+        Some(percent) => (percent.trim_end(), 100.0),
+        None => (text, 1.0),
+    };
+    within(0.0..=whole, "")(number).ok().map(|share| share / whole)
 }
 
 /// Reads an address with its port, or a port of 127.0.0.1.

@@ -76,7 +76,7 @@ pub(crate) struct Ladder {
     pub(crate) quick: bool,
 
     /// Folder of records
-    #[arg(long, value_name = "DIR", default_value = "records")]
+    #[arg(long, value_name = "FOLDER", default_value = "records")]
     pub(crate) records: PathBuf,
 
     /// Write the HTML page to FILE, replacing it

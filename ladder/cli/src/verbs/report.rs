@@ -26,7 +26,7 @@ pub(crate) struct Report {
     pub(crate) json: Option<OutputFile>,
 
     /// Folder of records
-    #[arg(long, value_name = "DIR", default_value = "records")]
+    #[arg(long, value_name = "FOLDER", default_value = "records")]
     pub(crate) records: PathBuf,
 
     /// Write the HTML page to FILE, replacing it

@@ -37,7 +37,7 @@ pub(crate) enum Verb {
 #[derive(Args, Clone, Debug)]
 pub(crate) struct FromLog {
     /// Folder to write the workload to; an existing file is not replaced
-    #[arg(long, value_name = "DIR", default_value = "workloads")]
+    #[arg(long, value_name = "FOLDER", default_value = "workloads")]
     pub(crate) folder: PathBuf,
 
     /// Access logs, in chronological order

@@ -199,7 +199,7 @@ fn signers_are_counted_and_their_answers_timed() {
         writer.write(&Record::new(subject, figure, Kind::Measured, machine)).unwrap();
     }
     drop(writer);
-    let flags = "fleet signers --cores 4 --front-ends 1000 --handshakes-per-s 70 --work-us 0 \
+    let flags = "fleet signers --cores-per-machine 4 --front-ends 1000 --handshakes-per-s 70 --work-us 0 \
                  --network-us 50";
     let (output, records) = recorded(flags, &[from.name()]);
     let stdout = shown(&output);

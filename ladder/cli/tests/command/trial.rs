@@ -120,7 +120,7 @@ fn packed(name: &str, outcome: &Value) -> (Scratch, Scratch) {
         &disclosure,
         "--add",
         &added,
-        "--output",
+        "--out",
         bundle.name(),
     ]);
     let text = shown(&output);
@@ -315,7 +315,7 @@ fn wrong_input_is_not_packed() {
     let (from, bundle) = packed("pack", &outcome());
     let told = disclosure();
     let pack = |run_folder: &str, key: &str, told: &str, output: &str| {
-        run(&["trial", "pack", run_folder, "--key", key, "--disclosure", told, "--output", output])
+        run(&["trial", "pack", run_folder, "--key", key, "--disclosure", told, "--out", output])
     };
     let good = key("rsa-3072.pem");
     let fresh = scratch("fresh-bundle");

@@ -1,5 +1,5 @@
-//! HTML pages without external resources: the report of all rungs, the report of a load generator's
-//! runs, and that of a tuned server.
+//! HTML pages without external resources: the report of all rungs, and the report of a load
+//! generator's runs.
 
 mod machine;
 mod runs;
@@ -7,10 +7,8 @@ mod sections;
 mod source;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use tollgate_record::{Estimate, Kind, Record, Unit};
+use tollgate_record::{Kind, Record};
 
-use crate::chart::{Bar, Bars, Group, LIBRARY_LIGHT, OURS};
-use crate::figure::number;
 use crate::lookup::latest;
 use crate::table::Table;
 
@@ -148,66 +146,4 @@ fn tables(tables: &[Table]) -> Markup {
 /// Returns the command that measures missing figures.
 fn missing(verb: &str) -> Markup {
     html! { p.missing { "not measured: run " code { "tollgate " (verb) } } }
-}
-
-/// A state of a tuned server.
-#[derive(Clone, Debug)]
-pub struct TuningBar {
-    /// The name of the step.
-    pub name: String,
-    /// Requests per second.
-    pub rate: Estimate,
-    /// The expected requests per second.
-    pub expected: Option<f64>,
-    /// `false` if the step was taken back.
-    pub is_kept: bool,
-}
-
-/// Returns the page of a tuned server: bars with a mark at each expectation, then the story as
-/// text.
-#[must_use]
-pub fn of_tuning(about: &str, steps: &[TuningBar], story: &str) -> String {
-    let bar = |step: &TuningBar| {
-        let expected =
-            step.expected.map_or_else(String::new, |rate| format!(", expected {rate:.0}"));
-        Bar {
-            label: step.name.clone(),
-            pieces: vec![(step.rate.point(), if step.is_kept { OURS } else { LIBRARY_LIGHT })],
-            interval: Some(step.rate.interval()),
-            mark: step.expected,
-            figure: number(step.rate.point(), Unit::PerSecond) + &expected,
-        }
-    };
-    let bars = Bars {
-        title: "Requests per second, step by step",
-        note: "mark: expected before the step, by Amdahl's law on the measured parts",
-        legend: vec![(OURS, "kept".to_owned()), (LIBRARY_LIGHT, "not kept".to_owned())],
-        groups: vec![Group { heading: String::new(), bars: steps.iter().map(bar).collect() }],
-        unit: Unit::PerSecond,
-    };
-    let main = html! {
-        section id="steps" { h2 { "Steps" } (picture(bars.title, bars.svg())) }
-        section id="story" { h2 { "The story" } pre { (story) } }
-    };
-    page("Tuning a server", &html! { (about) }, [("steps", "Steps"), ("story", "Story")], &main)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_tuning_bar_has_its_expectation_and_text_is_escaped() {
-        let bar = |name: &str, rate, expected, is_kept| TuningBar {
-            name: name.to_owned(),
-            rate: Estimate::new(rate, (rate, rate), 6).unwrap(),
-            expected,
-            is_kept,
-        };
-        let steps = [bar("start", 500.0, None, true), bar("1 <x>", 900.0, Some(950.0), false)];
-        let page = of_tuning("nginx", &steps, "a story & more");
-        for part in ["1 &lt;x&gt;", "expected 950", "not kept", "a story &amp; more"] {
-            assert!(page.contains(part), "{part}");
-        }
-    }
 }

@@ -90,7 +90,7 @@ impl Connection {
     }
 
     /// Counts and logs a handshake that did not complete.
-    pub(super) fn failed(&mut self, broken: Broken, cx: &mut Context) {
+    pub(super) fn failed(&self, broken: Broken, cx: &mut Context) {
         cx.count_operations();
         cx.tally().handshakes_failed[broken.failure as usize].add(1);
         cx.journal.push(cx.now, || {

@@ -20,7 +20,6 @@ pub(super) mod servers;
 pub(super) mod setups;
 mod signer;
 mod suites;
-pub(crate) mod summary;
 pub(in crate::verbs) mod times;
 mod turns;
 mod watch;
@@ -75,17 +74,16 @@ pub(crate) fn run(command: &BenchCommand) -> Result<ExitCode, CliError> {
     if !options.suites.is_empty() {
         text += &format!("\n{}", suites::table(&scenarios));
     }
-    if options.target.is_some() || options.outputs.histogram {
-        for scenario in &scenarios {
-            text += &summary::histogram(&scenario.label, &scenario.figures());
-        }
-    }
     let ended = run.end(&text);
     let judged: Vec<Judged<'_>> = scenarios.iter().map(Judged::scenario).collect();
     end(options, &run, &watch, &judged)?;
     let code = ended?;
-    let failed = judge(options, &scenarios);
-    Ok(if interrupt::asked() { code } else { failed.unwrap_or(code) })
+    Ok(if is_invalid(&scenarios) && !interrupt::asked() { ExitCode::FAILURE } else { code })
+}
+
+fn is_invalid(scenarios: &[Scenario]) -> bool {
+    let verdict = scenarios.iter().map(Scenario::verdict).max();
+    verdict.is_none_or(|verdict| verdict == Verdict::Invalid)
 }
 
 /// Creates a run that measures, with notes about the parts of the workload that it omits.
@@ -99,17 +97,6 @@ fn run_of(options: &Options, undone: &[String]) -> Result<Run, CliError> {
         );
     }
     Ok(run)
-}
-
-/// Returns the exit code of an invalid run, or of a condition of `--fail-if` that holds.
-fn judge(options: &Options, scenarios: &[Scenario]) -> Option<ExitCode> {
-    let all: Vec<_> = scenarios.iter().flat_map(Scenario::figures).collect();
-    let verdict = scenarios.iter().map(Scenario::verdict).max().unwrap_or(Verdict::Invalid);
-    let conditions = &options.outputs.fail_if;
-    match verdict {
-        Verdict::Invalid => Some(ExitCode::FAILURE),
-        _ => summary::exit_code(conditions, &all),
-    }
 }
 
 fn end(options: &Options, run: &Run, watch: &Watch, judged: &[Judged<'_>]) -> Result<(), CliError> {

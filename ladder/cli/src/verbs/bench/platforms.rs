@@ -17,7 +17,7 @@ const COLUMNS: [Column; 6] = [
 ];
 
 const NOTE: &str = "per GHz: of a core, over its clock. In brackets: published, with SSL 3, RC4-128 \
-                    and SHA-1 [HP01], where ours has what the subject and docs/bench-outputs.md say";
+                    and SHA-1 [HP01], where ours has what the subject and docs/bench.md say";
 
 /// Returns a table for each load that the measured servers have in common with published ones.
 pub(super) fn text(measured: &[Record], published: &[Record]) -> String {

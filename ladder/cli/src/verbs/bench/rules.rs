@@ -50,7 +50,7 @@ fn check(refusal: Option<&'static str>) -> Result<(), CliError> {
 const BURST_SECONDS_MAX: f64 = 400.0;
 
 fn of_mode(options: &Options) -> Option<&'static str> {
-    let Options { mode, clients, outputs, suites, .. } = options;
+    let Options { mode, clients, suites, .. } = options;
     let (is_rounds, is_response) =
         (matches!(mode, Mode::Rounds), matches!(mode, Mode::Response(_)));
     let chooses_rate = options.chosen_rate().is_some();
@@ -90,9 +90,6 @@ fn of_mode(options: &Options) -> Option<&'static str> {
         }
         () if options.requests.is_some() && !is_rounds => {
             "--requests: response and search run for a time: give --seconds"
-        }
-        () if chooses_rate && !outputs.fail_if.is_empty() => {
-            "--fail-if: search has its own objective, and response has many rates: leave it out"
         }
         () => return None,
     })

@@ -11,7 +11,6 @@ use tollgate_record::vocabulary as word;
 use tollgate_report::text::wrapped;
 use tollgate_session::measured_total;
 
-use super::summary::ServerFigures;
 use super::times;
 use crate::error::CliError;
 use crate::interrupt;
@@ -163,11 +162,6 @@ impl Scenario {
             scenario.records = records(scenario.rounds.outcomes.clone(), &context)?;
         }
         Ok(scenario)
-    }
-
-    pub(super) fn figures(&self) -> Vec<ServerFigures> {
-        let of_server = |rounds: &Vec<Outcome>| ServerFigures::of(&self.label, rounds);
-        self.rounds.outcomes.iter().filter_map(of_server).collect()
     }
 
     /// Returns the worst verdict of the scenario's runs.

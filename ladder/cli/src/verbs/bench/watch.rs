@@ -50,7 +50,7 @@ impl Watch {
 
     /// Starts the observers that the options ask for.
     pub(super) fn of(options: &Options) -> Result<Self, CliError> {
-        let out = options.outputs.out.as_deref().map(Out::new).transpose()?;
+        let out = options.out.as_deref().map(Out::new).transpose()?;
         Ok(Self { out, ..Self::plain() })
     }
 
@@ -66,7 +66,7 @@ impl Watch {
             server.live = Some(live);
             if let Some(out) = &self.out {
                 let (label, by) = (label.to_owned(), naming.by.clone());
-                server.witness = Some(Box::new(move |outcome| out.told(&label, &by, outcome)));
+                server.witness = Some(Box::new(move |outcome| out.add(&label, &by, outcome)));
             }
         }
     }

@@ -36,7 +36,7 @@ pub(crate) struct Explain {
     pub(crate) connections: u32,
 
     /// Draw a flame graph of each sampled server as SVG in this folder
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "FOLDER")]
     pub(crate) flame_graphs: Option<PathBuf>,
 
     /// Groups of the key agreement by their IANA names, separated by commas, such as secp384r1 and

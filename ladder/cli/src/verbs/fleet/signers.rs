@@ -40,7 +40,7 @@ pub(crate) struct Signers {
     /// Cores of a signer [default: those of this machine]
     #[arg(long, value_name = "N")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=65536))]
-    pub(crate) cores: Option<u32>,
+    pub(crate) cores_per_machine: Option<u32>,
 
     /// Files of records with operations of engine tollgate (`tollgate speed --json`)
     #[arg(value_name = "FILE", required = true)]
@@ -86,7 +86,7 @@ pub(super) fn run(options: &Signers) -> Result<ExitCode, CliError> {
         );
     }
     let mut run = Run::new(options.written.json.as_deref())?;
-    let cores = options.cores.or(run.host.context.machine.logical_cores).unwrap_or(1);
+    let cores = options.cores_per_machine.or(run.host.context.machine.logical_cores).unwrap_or(1);
     let per_s = options.handshakes_per_s * f64::from(options.front_ends);
     let shown: Vec<Record> =
         measured.iter().flat_map(|of| [of.alone, of.in_batch]).cloned().collect();

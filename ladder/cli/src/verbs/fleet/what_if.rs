@@ -11,11 +11,11 @@ use tollgate_report::{heading, what_if as table};
 use tollgate_server::KeyKind;
 
 use crate::error::CliError;
-use crate::options::values::Written;
+use crate::options::values::{Written, share};
 use crate::run::Run;
 use crate::shelf;
 use crate::verbs::bench::options::protocol;
-use crate::verbs::bench::options::session::{mechanism, resumed_share};
+use crate::verbs::bench::options::session::mechanism;
 use crate::verbs::explain::key;
 
 #[derive(Args, Clone, Debug)]
@@ -46,7 +46,7 @@ pub(crate) struct WhatIf {
     pub(crate) protocol: Option<Protocol>,
 
     /// Share of the sessions that resume an earlier one, as in 80% or 0.8
-    #[arg(long = "resume", value_name = "SHARE", value_parser = resumed_share)]
+    #[arg(long = "resume", value_name = "SHARE", value_parser = share)]
     pub(crate) resumed_share: Option<f64>,
 
     /// Mechanism of resumption: session-id or ticket in TLS 1.2; psk in TLS 1.3 [default: ticket,

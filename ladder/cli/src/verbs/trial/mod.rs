@@ -47,8 +47,8 @@ pub(crate) struct Pack {
     pub(crate) key: PathBuf,
 
     /// Folder to make
-    #[arg(short, long, value_name = "DIR")]
-    pub(crate) output: PathBuf,
+    #[arg(short, long, value_name = "FOLDER")]
+    pub(crate) out: PathBuf,
 }
 
 #[derive(Args, Clone, Debug)]

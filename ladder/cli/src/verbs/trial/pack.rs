@@ -45,15 +45,15 @@ pub(super) fn run(options: &Pack) -> Result<ExitCode, CliError> {
         }
         files.push((name, read(path)?));
     }
-    made(&options.output)?;
+    made(&options.out)?;
     let commit = Host::this().context.commit.unwrap_or_else(|| "unknown".to_owned());
     let made_by = format!("tollgate {}, commit {commit}", env!("CARGO_PKG_VERSION"));
     let (now, signer) = (Timestamp::now().to_string(), fingerprint(key.public()));
     let manifest = Manifest::new(made_by, now, signer);
-    write(&options.output, manifest, &files, &key)?;
+    write(&options.out, manifest, &files, &key)?;
     Output::new(None)?.text(&format!(
         "{}: {} figures, signed with the key\n  {}\n",
-        options.output.display(),
+        options.out.display(),
         figures.len(),
         fingerprint(key.public())
     ))?;
@@ -74,7 +74,7 @@ fn made(folder: &Path) -> Result<(), CliError> {
     fs::create_dir_all(folder).map_err(CliError::at(folder))?;
     let mut entries = fs::read_dir(folder).map_err(CliError::at(folder))?;
     if entries.next().is_some() {
-        bail!("--output: {}: it has files: name a new folder", folder.display());
+        bail!("--out: {}: it has files: name a new folder", folder.display());
     }
     Ok(())
 }

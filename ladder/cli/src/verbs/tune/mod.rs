@@ -6,17 +6,15 @@ pub(crate) mod options;
 mod rig;
 
 use std::fs;
-use std::path::Path;
 use std::process::ExitCode;
 
 use tollgate_curves::p256::P256;
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Estimate, Kind, Record};
-use tollgate_report::html;
 use tollgate_server::KeyKind;
 use tollgate_stock_servers::Product;
 use tollgate_tune::{
-    Candidate, Factor, Host, Mark, Outcome, Prospect, Set, Setup, Standing, Step, Story, prospects,
+    Candidate, Factor, Host, Outcome, Prospect, Set, Setup, Standing, Step, Story, prospects,
 };
 use toml::Value;
 
@@ -43,9 +41,6 @@ pub(crate) fn run(options: &Tune) -> Result<ExitCode, CliError> {
     let bench = options.bench();
     let bare = bare(options, &bench);
     let set = candidates(options, &bare.server)?;
-    if let Some(folder) = &options.out {
-        fs::create_dir_all(folder).map_err(CliError::at(folder))?;
-    }
     let mut run = Run::measuring(options.written.json.as_deref())?;
     let Some(profiler) = Profiler::of(&bench)? else { bail!("tune needs a profile") };
     let progress = Progress::new("tune");
@@ -62,9 +57,6 @@ pub(crate) fn run(options: &Tune) -> Result<ExitCode, CliError> {
         run.notes.add("no candidate changes this server: give some in --candidates");
     }
     let text = story.text();
-    if let Some(folder) = &options.out {
-        write(folder, &story, &text)?;
-    }
     run.end(&format!("{}\n{text}", report::machine(&run.host)))
 }
 
@@ -244,21 +236,4 @@ impl Tuner<'_> {
             Err(error) => Some((step(Outcome::NoStep(error.to_string()), None, None), None)),
         })
     }
-}
-
-/// Writes the story and the page.
-fn write(folder: &Path, story: &Story, text: &str) -> Result<(), CliError> {
-    let bar = |mark: Mark| html::TuningBar {
-        name: mark.name,
-        rate: mark.rate,
-        expected: mark.expected,
-        is_kept: mark.is_kept,
-    };
-    let bars: Vec<_> = story.marks().into_iter().map(bar).collect();
-    let page = html::of_tuning(&story.about, &bars, text);
-    for (name, text) in [("index.html", page.as_str()), ("story.txt", text)] {
-        let path = folder.join(name);
-        fs::write(&path, text).map_err(CliError::at(&path))?;
-    }
-    Ok(())
 }

@@ -41,10 +41,6 @@ pub(crate) struct Tune {
     #[arg(long)]
     pub(crate) plan: bool,
 
-    /// Write the story and a page with a chart to this folder
-    #[arg(long, value_name = "DIR")]
-    pub(crate) out: Option<PathBuf>,
-
     #[command(flatten)]
     pub(crate) written: Written,
 

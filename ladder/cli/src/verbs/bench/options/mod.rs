@@ -3,7 +3,6 @@
 pub(crate) mod clients;
 pub(crate) mod given;
 pub(crate) mod kinds;
-pub(crate) mod outputs;
 pub(crate) mod session;
 pub(crate) mod signer;
 pub(crate) mod sub_verbs;
@@ -21,7 +20,6 @@ use crate::options::values::{OutputFile, Written, one_of, seconds, share};
 use clients::Clients;
 use given::Given;
 pub(crate) use kinds::{EngineKind, ServerKind};
-use outputs::Outputs;
 use signer::Signer;
 use sub_verbs::{Experiment, ResponseCurve, Sampling};
 
@@ -169,7 +167,7 @@ pub(crate) struct Bench {
 
     /// Share of the TLS sessions that resume an earlier one, as in 80% or 0.8
     #[arg(long = "resume", value_name = "SHARE", default_value = "0")]
-    #[arg(value_parser = session::resumed_share, help_heading = SESSION)]
+    #[arg(value_parser = share, help_heading = SESSION)]
     pub(crate) resumed_share: f64,
 
     /// Mechanism of resumption: session-id or ticket in TLS 1.2; psk or early-data (the
@@ -236,8 +234,9 @@ pub(crate) struct Bench {
     #[command(flatten)]
     pub(crate) given: Given,
 
-    #[command(flatten)]
-    pub(crate) outputs: Outputs,
+    /// Write outcome.json and report.html to this folder, replacing files of these names
+    #[arg(long, value_name = "FOLDER", help_heading = "Output")]
+    pub(crate) out: Option<PathBuf>,
 
     #[command(flatten)]
     pub(crate) written: Written,

@@ -3,7 +3,6 @@
 use tollgate_load::{Close, Freshness, Mechanism, Pattern, Resume};
 
 use super::Bench;
-use crate::options::values::within;
 
 pub(super) const CLOSE: [(&str, &str, Close); 2] = [
     ("fin", "A close alert and FIN; the client waits for the server's", Close::Fin),
@@ -45,19 +44,6 @@ impl Bench {
             Close::RstAfterConfirm => "resets after the server has confirmed",
         }
     }
-}
-
-pub(crate) fn resumed_share(text: &str) -> Result<f64, String> {
-    percentage(text).ok_or_else(|| "give a share from 0% to 100%".to_owned())
-}
-
-/// Reads a share from 0 to 1, such as 80% or 0.8.
-pub(super) fn percentage(text: &str) -> Option<f64> {
-    let (number, whole) = match text.strip_suffix('%') {
-        Some(percent) => (percent.trim_end(), 100.0),
-        None => (text, 1.0),
-    };
-    within(0.0..=whole, "")(number).ok().map(|share| share / whole)
 }
 
 pub(crate) fn mechanism(text: &str) -> Result<Mechanism, String> {

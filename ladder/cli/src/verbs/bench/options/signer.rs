@@ -89,8 +89,8 @@ pub(crate) struct Signer {
     pub(crate) pid: Option<u32>,
 
     /// Logical core of this process [default: the first, if there are two or more]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..1024))]
-    pub(crate) client_core: Option<u32>,
+    #[arg(long, value_name = "LIST", value_parser = clap::value_parser!(u32).range(..1024))]
+    pub(crate) client_cores: Option<u32>,
 
     #[command(flatten)]
     pub(crate) tls: Tls,

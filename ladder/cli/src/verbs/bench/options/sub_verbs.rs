@@ -5,8 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::run_seconds;
-use super::session::percentage;
-use crate::options::values::Written;
+use crate::options::values::{Written, percentage};
 
 /// An experiment: servers with one change each, loaded in turn.
 #[derive(Args, Clone, Debug)]

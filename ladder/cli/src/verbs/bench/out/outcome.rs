@@ -10,7 +10,7 @@ use tollgate_load as load;
 use tollgate_load::{Finding, Latency, Point};
 use tollgate_record::{Record, Timestamp, jsonl};
 
-use super::{About, Judged, Told, times};
+use super::{About, Finished, Judged, times};
 
 /// Version of the document; it changes when programs that read the previous version would fail.
 const VERSION: u32 = 2;
@@ -119,21 +119,21 @@ pub(in crate::verbs) struct Times {
 
 pub(super) fn of(
     about: &About<'_>,
-    runs: &[Told],
+    runs: &[Finished],
     judged: &[Judged<'_>],
     is_complete: bool,
 ) -> Document {
-    let mut labels: Vec<&str> = runs.iter().map(|told| told.run.scenario.as_str()).collect();
+    let mut labels: Vec<&str> = runs.iter().map(|run| run.scenario.as_str()).collect();
     labels.dedup();
     let scenario = |label: &&str| {
         let end = judged.iter().find(|judged| judged.label == *label);
         let records = end.map_or(&[][..], |end| end.records);
-        let of_label = |told: &&Told| told.run.scenario == *label;
+        let of_label = |run: &&Finished| run.scenario == *label;
         Scenario {
             label: (*label).to_owned(),
             verdict: end.map(|end| end.verdict.clone()),
             lines: end.map(|end| end.lines.clone()).unwrap_or_default(),
-            runs: runs.iter().filter(of_label).map(|told| told.document.clone()).collect(),
+            runs: runs.iter().filter(of_label).map(|run| run.document.clone()).collect(),
             curve: end.and_then(|end| end.found).map(|found| found.curve.clone()),
             records: records.iter().map(record).collect(),
         }
@@ -166,11 +166,11 @@ fn record(record: &Record) -> Map<String, Value> {
     written.ok().and_then(|()| serde_json::from_slice(&line).ok()).unwrap_or_default()
 }
 
-pub(super) fn run(run: &super::Run, outcome: &load::Outcome) -> Run {
+pub(super) fn run(server: &str, number: usize, outcome: &load::Outcome) -> Run {
     let texts = |findings: &[Finding]| findings.iter().map(Finding::to_string).collect::<Vec<_>>();
     Run {
-        server: run.server.clone(),
-        number: run.number,
+        server: server.to_owned(),
+        number,
         target: outcome.target.to_string(),
         began_at: outcome.began_at.to_string(),
         verdict: outcome.verdict,

@@ -4,7 +4,7 @@ use tollgate_load::{Latency, Point};
 use tollgate_record::Timestamp;
 use tollgate_report::html::{Curve, Runs, Scenario, Second, Server, of_runs};
 
-use super::{About, Judged, Told, unwrapped};
+use super::{About, Finished, Judged, unwrapped};
 use crate::cells::{distinct, float};
 use crate::verbs::bench::search::Found;
 
@@ -14,14 +14,14 @@ const POINTS_PER_NINE: u32 = 20;
 
 pub(super) fn of(
     about: &About<'_>,
-    runs: &[Told],
+    runs: &[Finished],
     judged: &[Judged<'_>],
     is_complete: bool,
 ) -> String {
-    let mut labels: Vec<&str> = runs.iter().map(|told| told.run.scenario.as_str()).collect();
+    let mut labels: Vec<&str> = runs.iter().map(|run| run.scenario.as_str()).collect();
     labels.dedup();
     let scenario = |label: &str| {
-        let of_label: Vec<&Told> = runs.iter().filter(|told| told.run.scenario == label).collect();
+        let of_label: Vec<&Finished> = runs.iter().filter(|run| run.scenario == label).collect();
         let end = judged.iter().find(|judged| judged.label == label);
         let found = end.and_then(|end| end.found);
         let lines = end.map_or(&[][..], |end| &end.lines);
@@ -45,18 +45,18 @@ pub(super) fn of(
 
 /// Returns the runs and times of each server. Times are left out unless `with_times` is true,
 /// because the times of runs at different rates cannot be combined.
-fn servers(runs: &[&Told], with_times: bool) -> Vec<Server> {
-    let Some(start) = runs.iter().map(|told| told.began_at).min() else { return Vec::new() };
-    let names = distinct(runs.iter().map(|told| told.run.server.as_str()));
+fn servers(runs: &[&Finished], with_times: bool) -> Vec<Server> {
+    let Some(start) = runs.iter().map(|run| run.began_at).min() else { return Vec::new() };
+    let names = distinct(runs.iter().map(|run| run.document.server.as_str()));
     let server = |name: &str| {
-        let own = || runs.iter().filter(|told| told.run.server == name);
+        let own = || runs.iter().filter(|run| run.document.server == name);
         let times = |which: usize| {
-            let all = own().filter_map(|told| Some(&told.times.as_ref()?[which]));
+            let all = own().filter_map(|run| Some(&run.times.as_ref()?[which]));
             Latency::sum(all).filter(|_| with_times).map(|sum| quantiles(&sum)).unwrap_or_default()
         };
         Server {
             name: name.to_owned(),
-            runs: own().map(|told| seconds(told, start)).collect(),
+            runs: own().map(|run| seconds(run, start)).collect(),
             transaction: times(0),
             handshake: times(1),
         }
@@ -64,8 +64,8 @@ fn servers(runs: &[&Told], with_times: bool) -> Vec<Server> {
     names.into_iter().map(server).collect()
 }
 
-fn seconds(told: &Told, start: Timestamp) -> Vec<Second> {
-    let begun = told.began_at.duration_since(start).as_secs_f64();
+fn seconds(run: &Finished, start: Timestamp) -> Vec<Second> {
+    let begun = run.began_at.duration_since(start).as_secs_f64();
     let second = |point: &Point| {
         let width_s = point.width.as_secs_f64();
         let per_s = |count: u64| float(count) / width_s;
@@ -76,7 +76,7 @@ fn seconds(told: &Told, start: Timestamp) -> Vec<Second> {
             lost_per_s: per_s(point.failed + point.timed_out + point.dropped),
         }
     };
-    told.points.iter().map(second).collect()
+    run.points.iter().map(second).collect()
 }
 
 /// Returns the quantiles that can be read from this number of measured times: up to 0.999 from a

@@ -21,7 +21,7 @@ use super::scenario::{Rounds, Scenario};
 use super::servers::Rig;
 use super::turns::{self, Measured};
 use super::watch::Watch;
-use super::{context, end, judge, plan, report, run_of};
+use super::{context, end, is_invalid, plan, report, run_of};
 use crate::error::CliError;
 use crate::interrupt;
 use crate::options::{Bench as Options, ResponseCurve};
@@ -138,11 +138,8 @@ pub(super) fn run(
     let ended = run.end(&text);
     end(options, &run, &watch, &scenarios.iter().map(Judged::scenario).collect::<Vec<_>>())?;
     let code = ended?;
-    Ok(match judge(options, &scenarios) {
-        _ if interrupt::asked() => code,
-        None if have_moved => ExitCode::FAILURE,
-        judged => judged.unwrap_or(code),
-    })
+    let has_failed = have_moved || is_invalid(&scenarios);
+    Ok(if has_failed && !interrupt::asked() { ExitCode::FAILURE } else { code })
 }
 
 /// The runs of one key type and protocol.

@@ -144,7 +144,7 @@ fn words(options: &Options, plan: &Plan) -> String {
 
 /// Returns the plan with all requests in flight.
 fn closed(options: &Options) -> Plan {
-    let core = options.client_core.map_or_else(|| cores(&[], |_| 0), |core| vec![core]);
+    let core = options.client_cores.map_or_else(|| cores(&[], |_| 0), |core| vec![core]);
     Plan {
         connections: options.connections * options.in_flight,
         cores: core,
