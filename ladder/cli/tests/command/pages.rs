@@ -46,12 +46,10 @@ fn shown(page: &str) -> Vec<Shown> {
 /// page leaves something out at `[...]`.
 fn is_shown(page: &str, printed: &str) -> bool {
     let mut rest = printed;
-    page.trim_end().split("[...]\n").all(|part| match rest.find(part.trim_end()) {
-        Some(at) => {
-            rest = &rest[at + part.trim_end().len()..];
-            true
-        }
-        None => false,
+    page.split("[...]").map(|part| part.trim_start_matches('\n').trim_end()).all(|part| {
+        let found = rest.find(part);
+        rest = found.map_or(rest, |at| &rest[at + part.len()..]);
+        found.is_some()
     })
 }
 

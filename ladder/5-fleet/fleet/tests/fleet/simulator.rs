@@ -141,7 +141,7 @@ fn what_has_no_meaning_is_refused() {
     for wrong in [
         Clients { patience_ns: Vec::new(), ..good.clone() },
         Clients { patience_ns: vec![0.0], ..good.clone() },
-        Clients { abandoned_work: 1.1, ..good.clone() },
+        Clients { abandoned_work: 1.1, ..good },
     ] {
         let station = Station::new(1, Discipline::OneQueue).unwrap();
         assert!(Simulator::new(station, &exact(1.0, 0.0), wrong).is_err());
