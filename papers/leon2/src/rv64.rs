@@ -3,7 +3,7 @@
 //!
 //! The three instructions are published in the repository `scarv/rvkex`: `maddlu` and `maddhu`
 //! return the lower and the upper half of a product of two words plus a third; `cadd` adds a carry.
-//! The product is by columns ([`Columns`]), fully unrolled, without its final subtraction. A
+//! The product is by columns, fully unrolled, without its final subtraction. A
 //! multiply-accumulate into three words is the published sequence: two loads, then eight base
 //! instructions or four of the extension. Of RV64IM there are the instructions that a product uses.
 //!

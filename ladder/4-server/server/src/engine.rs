@@ -5,7 +5,6 @@
 //! configuration file, and workers share no locks in libcrypto.
 
 use core::ffi::CStr;
-use std::ffi::CString;
 
 use openssl::error::ErrorStack;
 use openssl::lib_ctx::{LibCtx, LibCtxRef};
@@ -115,8 +114,6 @@ fn context(library: &Library, setup: &Setup, handshakes: Handshakes) -> Result<S
     let mut context =
         ffi::context(library.context(), query).map_err(Error::openssl("making a TLS context"))?;
     negotiation(&mut context, config, key)?;
-    field(&mut context, config, key, library.context())
-        .map_err(Error::openssl("setting the prime field of DHE"))?;
     resumption(&mut context, setup)
         .map_err(Error::openssl("setting up the resumption of sessions"))?;
     let_pause(&mut context, config.engine, handshakes)
@@ -183,22 +180,6 @@ fn negotiation(
 
 fn names(suites: &[Suite]) -> String {
     suites.iter().map(|suite| suite.openssl_name()).collect::<Vec<_>>().join(":")
-}
-
-/// Sets the prime field for DHE in TLS 1.2: the first field of the configured groups, or ffdhe2048.
-fn field(
-    context: &mut SslContextBuilder,
-    config: &Config,
-    key: KeyKind,
-    library: &LibCtxRef,
-) -> Result<(), ErrorStack> {
-    if !config.suites_of(Protocol::Tls12, key).iter().any(|suite| suite.is_dhe()) {
-        return Ok(());
-    }
-    let field = config.groups.iter().copied().find(|group| group.is_field());
-    let name = field.unwrap_or(Group::Ffdhe2048).openssl_name();
-    let name = CString::new(name).expect("names have no NUL");
-    ffi::set_dhe_group(context, library, config.engine.query(), &name)
 }
 
 fn resumption(context: &mut SslContextBuilder, setup: &Setup) -> Result<(), ErrorStack> {

@@ -9,7 +9,6 @@ use foreign_types::{ForeignType, ForeignTypeRef};
 use openssl::error::ErrorStack;
 use openssl::lib_ctx::LibCtxRef;
 use openssl::pkey::{Id, PKey, Private};
-use openssl::pkey_ctx::PkeyCtx;
 use openssl::provider::ProviderRef;
 use openssl::ssl::{SslContextBuilder, SslMethod, SslRef};
 use openssl_sys as sys;
@@ -58,8 +57,6 @@ unsafe extern "C" {
         provider: *const sys::OSSL_PROVIDER,
         params: *mut sys::OSSL_PARAM,
     ) -> c_int;
-    fn EVP_PKEY_CTX_set_group_name(ctx: *mut sys::EVP_PKEY_CTX, name: *const c_char) -> c_int;
-    fn SSL_CTX_set0_tmp_dh_pkey(ctx: *mut sys::SSL_CTX, key: *mut sys::EVP_PKEY) -> c_int;
     fn d2i_PrivateKey_ex(
         kind: c_int,
         key: *mut *mut sys::EVP_PKEY,
@@ -163,29 +160,6 @@ pub(crate) fn private_key(
     };
     // SAFETY: a new key without another owner, which d2i made from a private key.
     non_null(key).map(|key| unsafe { PKey::from_ptr(key) })
-}
-
-/// Sets the group of ephemeral Diffie-Hellman in a prime field, for TLS 1.2.
-pub(crate) fn set_dhe_group(
-    context: &mut SslContextBuilder,
-    library: &LibCtxRef,
-    query: &CStr,
-    group: &CStr,
-) -> Result<(), ErrorStack> {
-    // SAFETY: valid pointers.
-    let ctx = unsafe {
-        sys::EVP_PKEY_CTX_new_from_name(library.as_ptr(), c"DH".as_ptr(), query.as_ptr())
-    };
-    // SAFETY: a new context without another owner; it has no key yet.
-    let mut ctx: PkeyCtx<()> = non_null(ctx).map(|ctx| unsafe { PkeyCtx::from_ptr(ctx) })?;
-    ctx.keygen_init()?;
-    // SAFETY: initialised for generation; the name ends with NUL.
-    check(unsafe { EVP_PKEY_CTX_set_group_name(ctx.as_ptr(), group.as_ptr()) })?;
-    let key = ctx.keygen()?;
-    // SAFETY: valid pointers; on success the context owns the key, which is forgotten below.
-    check(unsafe { SSL_CTX_set0_tmp_dh_pkey(context.as_ptr(), key.as_ptr()) })?;
-    core::mem::forget(key);
-    Ok(())
 }
 
 /// Lets the engine pause handshakes, so that private-key operations of several connections run as

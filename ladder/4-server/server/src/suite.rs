@@ -79,10 +79,6 @@ registered! {
             "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384", "ECDHE-RSA-AES256-GCM-SHA384";
         EcdheRsaChacha20 =
             "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256", "ECDHE-RSA-CHACHA20-POLY1305";
-        DheRsaAes128Gcm = "TLS_DHE_RSA_WITH_AES_128_GCM_SHA256", "DHE-RSA-AES128-GCM-SHA256";
-        DheRsaAes256Gcm = "TLS_DHE_RSA_WITH_AES_256_GCM_SHA384", "DHE-RSA-AES256-GCM-SHA384";
-        DheRsaChacha20 =
-            "TLS_DHE_RSA_WITH_CHACHA20_POLY1305_SHA256", "DHE-RSA-CHACHA20-POLY1305";
         EcdheEcdsaAes128Sha256 =
             "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256", "ECDHE-ECDSA-AES128-SHA256";
         EcdheEcdsaAes256Sha384 =
@@ -95,10 +91,6 @@ registered! {
             "TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA384", "ECDHE-RSA-AES256-SHA384";
         EcdheRsaAes128Sha = "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA", "ECDHE-RSA-AES128-SHA";
         EcdheRsaAes256Sha = "TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA", "ECDHE-RSA-AES256-SHA";
-        DheRsaAes128Sha256 = "TLS_DHE_RSA_WITH_AES_128_CBC_SHA256", "DHE-RSA-AES128-SHA256";
-        DheRsaAes256Sha256 = "TLS_DHE_RSA_WITH_AES_256_CBC_SHA256", "DHE-RSA-AES256-SHA256";
-        DheRsaAes128Sha = "TLS_DHE_RSA_WITH_AES_128_CBC_SHA", "DHE-RSA-AES128-SHA";
-        DheRsaAes256Sha = "TLS_DHE_RSA_WITH_AES_256_CBC_SHA", "DHE-RSA-AES256-SHA";
         RsaAes128Gcm = "TLS_RSA_WITH_AES_128_GCM_SHA256", "AES128-GCM-SHA256";
         RsaAes256Gcm = "TLS_RSA_WITH_AES_256_GCM_SHA384", "AES256-GCM-SHA384";
         RsaAes128Sha256 = "TLS_RSA_WITH_AES_128_CBC_SHA256", "AES128-SHA256";
@@ -115,16 +107,6 @@ registered! {
         P384 = "secp384r1", "P-384";
         X25519 = "x25519", "X25519";
         X25519MlKem768 = "X25519MLKEM768", "X25519MLKEM768";
-        Ffdhe2048 = "ffdhe2048", "ffdhe2048";
-        Ffdhe3072 = "ffdhe3072", "ffdhe3072";
-        Ffdhe4096 = "ffdhe4096", "ffdhe4096";
-    }
-}
-
-impl Group {
-    /// Returns whether the group is a prime field.
-    pub(crate) fn is_field(self) -> bool {
-        self.name().starts_with("ffdhe")
     }
 }
 
@@ -146,12 +128,6 @@ impl Suite {
     pub(crate) fn suits(self, key: KeyKind) -> bool {
         let needs_ecdsa = self.name().contains("_ECDSA_WITH_");
         self.protocol() == Protocol::Tls13 || needs_ecdsa != key.is_rsa()
-    }
-
-    /// Returns whether the suite has ephemeral Diffie-Hellman in a prime field, which TLS 1.2 does
-    /// not negotiate as a group.
-    pub(crate) fn is_dhe(self) -> bool {
-        self.name().starts_with("TLS_DHE_")
     }
 
     /// Returns the default suites: AES-128-GCM first, no CBC, ECDSA before RSA, and RSA key exchange

@@ -47,7 +47,7 @@ pub(crate) struct Serve {
     pub(crate) engine: Engine,
 
     /// Groups for Diffie-Hellman in order of preference: x25519, secp256r1, secp384r1,
-    /// ffdhe2048, ffdhe3072, ffdhe4096, and with OpenSSL 3.5 X25519MLKEM768
+    /// and with OpenSSL 3.5 X25519MLKEM768
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "x25519,secp256r1")]
     #[arg(value_parser = Group::from_str)]
     pub(crate) group: Vec<Group>,

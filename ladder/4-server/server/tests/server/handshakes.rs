@@ -88,23 +88,6 @@ fn every_suite_with_a_key_that_fits() {
 }
 
 #[test]
-fn prime_fields_of_both_versions() {
-    let config = |field| Config {
-        suites: vec![Suite::Aes128Gcm, Suite::DheRsaAes128Gcm],
-        groups: vec![Group::X25519, field],
-        ..Config::default()
-    };
-    for (field, bits) in [(Group::Ffdhe2048, "2048"), (Group::Ffdhe3072, "3072")] {
-        let rig = Rig::start(config(field));
-        for args in [&["-tls1_2"][..], &["-tls1_3", "-groups", field.openssl_name()]] {
-            let (_, words) = s_client(rig.running.addr(), args, ONE_REQUEST);
-            assert!(words.contains("HTTP/1.1 200 OK"), "{words}");
-            assert!(words.contains(&format!("DH, {bits} bits")), "{args:?}: {words}");
-        }
-    }
-}
-
-#[test]
 fn rsa_key_exchange_only_when_allowed() {
     let only = ["-tls1_2", "-cipher", "AES128-SHA:AES128-GCM-SHA256"];
     let rig = Rig::start(Config::default());
