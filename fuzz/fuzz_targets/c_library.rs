@@ -1,6 +1,6 @@
-//! Calls functions of the C library with any lengths, numbers, handles and NULL pointers. Each gives
-//! a documented code, never a panic; an error has a text of one line and leaves the output alone; no
-//! byte outside of the output changes.
+//! Calls functions of the C library with any lengths, numbers, handles and NULL pointers. Each
+//! gives a documented code, never a panic; an error has a text of one line and leaves the output
+//! alone; no byte outside of the output changes.
 #![no_main]
 
 use core::ffi::{CStr, c_int};

@@ -1,6 +1,6 @@
-//! Reads any bytes as frames of the protocol of signers. A frame is the same with any bytes after it,
-//! and no part of it is a frame. A message is read again as it was written, padded, and a stub is
-//! found again in its file.
+//! Reads any bytes as frames of the protocol of signers. A frame is the same with any bytes after
+//! it, and no part of it is a frame. A message is read again as it was written, padded, and a stub
+//! is found again in its file.
 //!
 //! The first byte is the longest body, in units of 32 bytes.
 #![no_main]

@@ -103,8 +103,8 @@ typedef struct tollgate_private_key tollgate_private_key;
 // A public key of 512 to 8192 bits. Threads may share it.
 typedef struct tollgate_public_key tollgate_public_key;
 
-// A queue of operations, with one unit of lanes for each core that the process may use. Threads may
-// share it. A forked child cannot use its parent's queue: it gets TOLLGATE_FORKED.
+// A queue of operations, with one unit of lanes for each core that the process may use. Threads
+// may share it. A forked child cannot use its parent's queue: it gets TOLLGATE_FORKED.
 typedef struct tollgate_queue tollgate_queue;
 
 // A scheme with its parameters. Set those that you do not use to 0.
@@ -221,8 +221,8 @@ int tollgate_private_key_to_pem(const struct tollgate_private_key *key,
 // Returns the length of the modulus in bits, or 0 if key is no key.
 size_t tollgate_private_key_bits(const struct tollgate_private_key *key);
 
-// Returns the length in bytes of the modulus, of a signature and of a ciphertext, or 0 if key is no
-// key.
+// Returns the length in bytes of the modulus, of a signature and of a ciphertext, or 0 if key is
+// no key.
 size_t tollgate_private_key_size(const struct tollgate_private_key *key);
 
 // Copies the public half. Free it with tollgate_public_key_free().
@@ -260,8 +260,8 @@ int tollgate_public_key_to_pem(const struct tollgate_public_key *key,
 // Returns the length of the modulus in bits, or 0 if key is no key.
 size_t tollgate_public_key_bits(const struct tollgate_public_key *key);
 
-// Returns the length in bytes of the modulus, of a signature and of a ciphertext, or 0 if key is no
-// key.
+// Returns the length in bytes of the modulus, of a signature and of a ciphertext, or 0 if key is
+// no key.
 size_t tollgate_public_key_size(const struct tollgate_public_key *key);
 
 // Frees a key. NULL is ignored.
@@ -285,8 +285,8 @@ int tollgate_verify(const struct tollgate_public_key *key,
                     const uint8_t *signature,
                     size_t signature_len);
 
-// Verifies any number of signatures, of any keys. Sets the code of each, and returns the first code
-// that is not TOLLGATE_OK. Those of one key size share lanes.
+// Verifies any number of signatures, of any keys. Sets the code of each, and returns the first
+// code that is not TOLLGATE_OK. Those of one key size share lanes.
 int tollgate_verify_batch(struct tollgate_verification *verifications,
                           size_t count);
 
@@ -310,18 +310,18 @@ int tollgate_decrypt(const struct tollgate_private_key *key,
                      size_t message_capacity,
                      size_t *message_len);
 
-// Runs any number of operations in this thread, with any keys, sizes and schemes. Operations of one
-// key size share lanes, up to eight at a time; smaller numbers run in the cheapest way. Sets code
-// and output_len of each operation, and returns the first code that is not TOLLGATE_OK.
+// Runs any number of operations in this thread, with any keys, sizes and schemes. Operations of
+// one key size share lanes, up to eight at a time; smaller numbers run in the cheapest way. Sets
+// code and output_len of each operation, and returns the first code that is not TOLLGATE_OK.
 int tollgate_run_batch(struct tollgate_operation *operations,
                        size_t count);
 
 // Starts a queue. capacity is the number of operations that may wait or run, 0 for 256. One caller
 // may have half of them: a tollgate_loop is a caller, and so are all other operations together.
 //
-// The queue has no threads: those that wait or run a loop do the work. linger_us_max is the longest
-// time in microseconds that a batch waits for more operations, at most 10000; 0 is usual. Free the
-// queue with tollgate_queue_free().
+// The queue has no threads: those that wait or run a loop do the work. linger_us_max is the
+// longest time in microseconds that a batch waits for more operations, at most 10000; 0 is usual.
+// Free the queue with tollgate_queue_free().
 int tollgate_queue_start(size_t capacity,
                          uint32_t linger_us_max,
                          struct tollgate_queue **queue);
@@ -348,15 +348,16 @@ int tollgate_loop_new(const struct tollgate_queue *queue,
                       struct tollgate_loop **event_loop);
 
 // Returns a descriptor that is readable while tollgate_loop_next() has something to do. Watch it
-// for input with epoll or poll, and neither read nor close it. Returns -1 if event_loop is no loop.
+// for input with epoll or poll, and neither read nor close it. Returns -1 if event_loop is no
+// loop.
 int tollgate_loop_fd(const struct tollgate_loop *event_loop);
 
 // Submits an operation and returns at once; tollgate_loop_next() returns it at its end.
 int tollgate_loop_submit(const struct tollgate_loop *event_loop,
                          struct tollgate_operation *operation);
 
-// Sets operation to one that is done, with its code and output_len set, or to NULL if there is none
-// now: call it until then. This runs the operations that wait.
+// Sets operation to one that is done, with its code and output_len set, or to NULL if there is
+// none now: call it until then. This runs the operations that wait.
 int tollgate_loop_next(const struct tollgate_loop *event_loop,
                        struct tollgate_operation **operation);
 

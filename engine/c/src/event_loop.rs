@@ -97,7 +97,8 @@ pub unsafe extern "C" fn tollgate_loop_new(
 }
 
 /// Returns a descriptor that is readable while tollgate_loop_next() has something to do. Watch it
-/// for input with epoll or poll, and neither read nor close it. Returns -1 if event_loop is no loop.
+/// for input with epoll or poll, and neither read nor close it. Returns -1 if event_loop is no
+/// loop.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tollgate_loop_fd(event_loop: *const tollgate_loop) -> c_int {
     let mut descriptor = -1;
@@ -127,8 +128,8 @@ pub unsafe extern "C" fn tollgate_loop_submit(
     })
 }
 
-/// Sets operation to one that is done, with its code and output_len set, or to NULL if there is none
-/// now: call it until then. This runs the operations that wait.
+/// Sets operation to one that is done, with its code and output_len set, or to NULL if there is
+/// none now: call it until then. This runs the operations that wait.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tollgate_loop_next(
     event_loop: *const tollgate_loop,

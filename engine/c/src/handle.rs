@@ -9,7 +9,8 @@ use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use crate::arguments::{Place, check_pointer};
 use crate::code::Failure;
 
-/// An object that has handles. Threads may share it, so what one thread at a time may use is locked.
+/// An object that has handles. Threads may share it, so what one thread at a time may use is
+/// locked.
 pub(crate) trait Handle: Send + Sync + Sized {
     /// The name of the type, as in C.
     const NAME: &str;

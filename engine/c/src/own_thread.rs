@@ -81,9 +81,9 @@ pub unsafe extern "C" fn tollgate_decrypt(
     })
 }
 
-/// Runs any number of operations in this thread, with any keys, sizes and schemes. Operations of one
-/// key size share lanes, up to eight at a time; smaller numbers run in the cheapest way. Sets code
-/// and output_len of each operation, and returns the first code that is not TOLLGATE_OK.
+/// Runs any number of operations in this thread, with any keys, sizes and schemes. Operations of
+/// one key size share lanes, up to eight at a time; smaller numbers run in the cheapest way. Sets
+/// code and output_len of each operation, and returns the first code that is not TOLLGATE_OK.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tollgate_run_batch(
     operations: *mut tollgate_operation,

@@ -107,8 +107,8 @@ pub unsafe extern "C" fn tollgate_public_key_bits(key: *const tollgate_public_ke
     size_of_key(|| Ok(unsafe { handle::borrow("key", key) }?.0.bits()))
 }
 
-/// Returns the length in bytes of the modulus, of a signature and of a ciphertext, or 0 if key is no
-/// key.
+/// Returns the length in bytes of the modulus, of a signature and of a ciphertext, or 0 if key is
+/// no key.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tollgate_public_key_size(key: *const tollgate_public_key) -> usize {
     // SAFETY: the caller's promise.

@@ -12,8 +12,8 @@ use crate::code::tollgate_code::TOLLGATE_PENDING;
 use crate::handle::{self, Handle};
 use crate::operation::{Asked, Target, tollgate_operation};
 
-/// A queue of operations, with one unit of lanes for each core that the process may use. Threads may
-/// share it. A forked child cannot use its parent's queue: it gets TOLLGATE_FORKED.
+/// A queue of operations, with one unit of lanes for each core that the process may use. Threads
+/// may share it. A forked child cannot use its parent's queue: it gets TOLLGATE_FORKED.
 pub struct tollgate_queue {
     queue: Queue<PrivateJob>,
     /// The caller of all operations that do not come from an event loop.
@@ -48,9 +48,9 @@ impl Handle for tollgate_queue {
 /// Starts a queue. capacity is the number of operations that may wait or run, 0 for 256. One caller
 /// may have half of them: a tollgate_loop is a caller, and so are all other operations together.
 ///
-/// The queue has no threads: those that wait or run a loop do the work. linger_us_max is the longest
-/// time in microseconds that a batch waits for more operations, at most 10000; 0 is usual. Free the
-/// queue with tollgate_queue_free().
+/// The queue has no threads: those that wait or run a loop do the work. linger_us_max is the
+/// longest time in microseconds that a batch waits for more operations, at most 10000; 0 is usual.
+/// Free the queue with tollgate_queue_free().
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tollgate_queue_start(
     capacity: usize,

@@ -28,8 +28,8 @@ pub(crate) fn with_workspace<T>(run: impl FnOnce(&mut Workspace) -> T) -> Result
     with_own(|own| run(&mut own.workspace))
 }
 
-/// Lends this thread's memory to `run`. After a panic it is dropped. A thread that ends has no place
-/// for it and uses new memory each time.
+/// Lends this thread's memory to `run`. After a panic it is dropped. A thread that ends has no
+/// place for it and uses new memory each time.
 pub(crate) fn with_own<T>(run: impl FnOnce(&mut Own) -> T) -> Result<T, Failure> {
     let kept = OWN.try_with(Cell::take).ok().flatten();
     let mut own = kept.map_or_else(Own::new, Ok)?;

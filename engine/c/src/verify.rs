@@ -55,8 +55,8 @@ pub unsafe extern "C" fn tollgate_verify(
     })
 }
 
-/// Verifies any number of signatures, of any keys. Sets the code of each, and returns the first code
-/// that is not TOLLGATE_OK. Those of one key size share lanes.
+/// Verifies any number of signatures, of any keys. Sets the code of each, and returns the first
+/// code that is not TOLLGATE_OK. Those of one key size share lanes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tollgate_verify_batch(
     verifications: *mut tollgate_verification,

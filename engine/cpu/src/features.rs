@@ -163,11 +163,13 @@ mod private {
     pub trait Sealed {}
 }
 
-/// Calls a function that has target features, from one that has not: `proven!(proof, function(..))`.
+/// Calls a function that has target features, from one that has not:
+/// `proven!(proof, function(..))`.
 ///
-/// The proof shows that the processor has them. So the caller has one, and passes the one that names
-/// the features of the function: the compiler does not compare these. The function must need nothing
-/// else: the compiler would accept an `unsafe fn` too. So this macro is for Tollgate's own crates.
+/// The proof shows that the processor has them. So the caller has one, and passes the one that
+/// names the features of the function: the compiler does not compare these. The function must need
+/// nothing else: the compiler would accept an `unsafe fn` too. So this macro is for Tollgate's own
+/// crates.
 ///
 /// ```
 /// use tollgate_cpu::{HaveAvx2, proven};
@@ -279,8 +281,8 @@ impl HaveAvxIfma {
 }
 
 impl HaveIfma {
-    /// Returns `true` on Intel's cores: all operations on 512-bit registers share two ports there, so
-    /// that a shuffle takes the place of a multiplication, and a load does not. On AMD's Zen 5,
+    /// Returns `true` on Intel's cores: all operations on 512-bit registers share two ports there,
+    /// so that a shuffle takes the place of a multiplication, and a load does not. On AMD's Zen 5,
     /// multiplications, additions and shuffles have ports of their own.
     #[must_use]
     pub fn shares_vector_ports(self) -> bool {

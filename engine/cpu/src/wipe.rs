@@ -1,13 +1,14 @@
 //! Overwrites what an operation on secrets leaves on the stack and in registers.
 //!
-//! A type can wipe itself when it is dropped, but not the copies that the compiler makes: values that
-//! it moves, spills, or keeps in a register. So the whole operation runs in a frame of its own, and
-//! afterwards the place of that frame and of all frames below it is overwritten.
+//! A type can wipe itself when it is dropped, but not the copies that the compiler makes: values
+//! that it moves, spills, or keeps in a register. So the whole operation runs in a frame of its
+//! own, and afterwards the place of that frame and of all frames below it is overwritten.
 
 use core::hint::black_box;
 
 /// Runs an operation, and then overwrites the `BYTES` bytes of stack below the caller's frame, the
-/// vector registers, and the other registers that a function may change; also if the operation panics.
+/// vector registers, and the other registers that a function may change; also if the operation
+/// panics.
 ///
 /// The operation should use at most `BYTES` bytes of stack: deeper frames are not overwritten. The
 /// result, and whatever the operation moves into it, stays in the caller's frame.
@@ -41,14 +42,14 @@ fn in_own_frame<T>(operation: impl FnOnce() -> T) -> T {
 
 #[inline(never)]
 fn overwrite<const BYTES: usize>() {
-    // black_box: the compiler must write the zeros, which nobody reads. A shared reference could be to
-    // a constant.
+    // black_box: the compiler must write the zeros, which nobody reads. A shared reference could be
+    // to a constant.
     black_box(&mut [0_u8; BYTES]);
     clear_registers();
 }
 
-/// Clears the registers that a function of the System V ABI may change. The others have the caller's
-/// values again.
+/// Clears the registers that a function of the System V ABI may change. The others have the
+/// caller's values again.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn clear_registers() {

@@ -1,5 +1,5 @@
-//! Registers are cleared after an operation. That its stack is overwritten too is tested by the crates
-//! `curves` and `rsa`.
+//! Registers are cleared after an operation. That its stack is overwritten too is tested by the
+//! crates `curves` and `rsa`.
 #![cfg(target_arch = "x86_64")]
 
 use core::arch::asm;

@@ -5,15 +5,15 @@ use core::time::Duration;
 
 use crate::layout::Size;
 
-/// A device with the kernels of `device/kernels.cu`. Everything runs in the order of the calls. Only
-/// [`read`](Self::read) waits for the device, and only until its limit. After a failure, a device is
-/// not used again.
+/// A device with the kernels of `device/kernels.cu`. Everything runs in the order of the calls.
+/// Only [`read`](Self::read) waits for the device, and only until its limit. After a failure, a
+/// device is not used again.
 pub trait Device: Send {
     /// Returns the display name, such as `NVIDIA H200`.
     fn name(&self) -> &str;
 
-    /// Returns the number of operations that fill the device, or `None` if it cannot exponentiate with
-    /// these numbers, or is known to be slow at it. Every device has [`Numbers::Words`].
+    /// Returns the number of operations that fill the device, or `None` if it cannot exponentiate
+    /// with these numbers, or is known to be slow at it. Every device has [`Numbers::Words`].
     fn fill(&self, size: Size, numbers: Numbers) -> Option<usize>;
 
     /// Allocates memory and clears it.
@@ -58,7 +58,8 @@ pub trait Device: Send {
     ///
     /// # Panics
     ///
-    /// If there is no such kernel for the size, there are no jobs, or a memory is too small for them.
+    /// If there is no such kernel for the size, there are no jobs, or a memory is too small for
+    /// them.
     fn launch(&mut self, kernel: Kernel, size: Size, batch: &Batch) -> Result<(), Failure>;
 
     /// Notes when everything before has run.
@@ -178,17 +179,18 @@ impl fmt::Display for Failure {
         match self {
             Self::Call { call, why } => write!(
                 f,
-                "the GPU failed: {call} returned {why}; look for Xid in the kernel's log, then restart \
-                 this program"
+                "the GPU failed: {call} returned {why}; look for Xid in the kernel's log, then \
+                 restart this program"
             ),
             Self::Forked => f.write_str(
-                "this process was forked after its parent opened the GPU: open it after the fork only",
+                "this process was forked after its parent opened the GPU: open it after the fork \
+                 only",
             ),
             Self::Random => f.write_str("the system has no random bytes: try again later"),
             Self::Timeout(limit) => write!(
                 f,
-                "the GPU did not end a batch within {} ms: look for Xid in the kernel's log and for \
-                 other programs on the GPU, then restart this program",
+                "the GPU did not end a batch within {} ms: look for Xid in the kernel's log and \
+                 for other programs on the GPU, then restart this program",
                 limit.as_millis()
             ),
         }

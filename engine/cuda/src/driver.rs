@@ -1,5 +1,6 @@
 //! The functions of NVIDIA's driver that this crate calls, from `libcuda.so.1`, opened at run time.
-//! All `unsafe` of the crate is here, in `meter.rs` and in `secret.rs`; SOUNDNESS.md has the argument.
+//! All `unsafe` of the crate is here, in `meter.rs` and in `secret.rs`; SOUNDNESS.md has the
+//! argument.
 
 use core::error::Error as _;
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
@@ -340,8 +341,8 @@ pub(crate) struct OneAtATime<T: DriverState>(pub(crate) T);
 /// State of handles and pinned memory, and otherwise of parts that are `Send`.
 pub(crate) trait DriverState {}
 
-// SAFETY: handles and pinned memory belong to the context, not to a thread; a thread makes the context
-// its own before it uses them (`Driver::enter`), and `OneAtATime` cannot be shared.
+// SAFETY: handles and pinned memory belong to the context, not to a thread; a thread makes the
+// context its own before it uses them (`Driver::enter`), and `OneAtATime` cannot be shared.
 unsafe impl<T: DriverState> Send for OneAtATime<T> {}
 
 fn handle(pointer: *mut c_void, call: &'static str) -> Result<Handle, Failure> {

@@ -36,7 +36,8 @@ struct Inner {
     /// Events of [`Mark`], and one to wait for.
     marks: [Handle; 4],
     end: Handle,
-    /// Functions by kernel, then by size; `None` if the device does not run the kernel for the size.
+    /// Functions by kernel, then by size; `None` if the device does not run the kernel for the
+    /// size.
     functions: [[Option<Handle>; 4]; 5],
     memories: Vec<(Address, usize)>,
     to_device: Option<Pinned>,
@@ -71,13 +72,13 @@ impl fmt::Display for OpenError {
             Self::Failed(failure) => failure.fmt(f),
             Self::NoDevice(why) => write!(
                 f,
-                "NVIDIA's driver finds no GPU ({why}): run nvidia-smi; the administrator must give this \
-                 process access to /dev/nvidia*"
+                "NVIDIA's driver finds no GPU ({why}): run nvidia-smi; the administrator must give \
+                 this process access to /dev/nvidia*"
             ),
             Self::NoDriver(why) => write!(
                 f,
-                "no NVIDIA driver on this machine ({why}): on a machine with a GPU, the administrator \
-                 must install NVIDIA's driver, version 580 or later"
+                "no NVIDIA driver on this machine ({why}): on a machine with a GPU, the \
+                 administrator must install NVIDIA's driver, version 580 or later"
             ),
             Self::OldDevice(name) => write!(
                 f,
@@ -85,8 +86,8 @@ impl fmt::Display for OpenError {
             ),
             Self::OldDriver(version) => write!(
                 f,
-                "NVIDIA's driver supports CUDA {}.{} only: the administrator must install version 580 or \
-                 later, for CUDA 13.0",
+                "NVIDIA's driver supports CUDA {}.{} only: the administrator must install version \
+                 580 or later, for CUDA 13.0",
                 version / 1000,
                 version % 1000 / 10
             ),
@@ -186,8 +187,8 @@ impl Gpu {
         Ok(inner)
     }
 
-    /// Runs `f`. After a failure, nothing runs and memory is never freed; copies to the device, which
-    /// contain keys, are overwritten, unless they are those of a parent process.
+    /// Runs `f`. After a failure, nothing runs and memory is never freed; copies to the device,
+    /// which contain keys, are overwritten, unless they are those of a parent process.
     fn with<T>(&mut self, f: impl FnOnce(&mut Inner) -> Result<T, Failure>) -> Result<T, Failure> {
         let result = self.entered().and_then(f);
         let inner = &mut self.0.0;
@@ -337,7 +338,8 @@ impl Drop for Inner {
     }
 }
 
-/// Returns the bytes of shared memory of a block: numbers of `device/private.h` and `device/power52.h`.
+/// Returns the bytes of shared memory of a block: numbers of `device/private.h` and
+/// `device/power52.h`.
 fn shared_bytes(kernel: Kernel, size: Size) -> u32 {
     let of_thread = match (kernel, size, size.limbs52()) {
         (Kernel::Power, ..) => 16 * 4 * size.words(),

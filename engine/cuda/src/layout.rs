@@ -88,7 +88,8 @@ impl Size {
         2 * self.bytes()
     }
 
-    /// Returns the number of limbs of 52 bits of a prime, or `None` if there is no kernel with doubles.
+    /// Returns the number of limbs of 52 bits of a prime, or `None` if there is no kernel with
+    /// doubles.
     #[must_use]
     pub const fn limbs52(self) -> Option<usize> {
         match self {
@@ -97,8 +98,9 @@ impl Size {
         }
     }
 
-    /// Returns the number of bytes of a key record: five numbers modulo N, five of each prime, three
-    /// blocks of four words with k0; and four numbers of each prime in doubles, and two blocks.
+    /// Returns the number of bytes of a key record: five numbers modulo N, five of each prime,
+    /// three blocks of four words with k0; and four numbers of each prime in doubles, and two
+    /// blocks.
     #[must_use]
     pub const fn key_bytes(self) -> usize {
         let doubles = match self.limbs52() {

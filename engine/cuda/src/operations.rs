@@ -68,8 +68,8 @@ pub struct Prepared {
     pub width: usize,
     /// The numbers of its exponentiations.
     pub numbers: Numbers,
-    /// Times of the exponentiations of an operation in a full batch, for each kind of numbers that was
-    /// measured. Empty if there was no choice.
+    /// Times of the exponentiations of an operation in a full batch, for each kind of numbers that
+    /// was measured. Empty if there was no choice.
     pub times: Vec<(Numbers, Duration)>,
 }
 
@@ -93,8 +93,9 @@ impl core::fmt::Debug for Operations {
 }
 
 impl Operations {
-    /// Uses a device, with at most `width_max` operations in a batch. Exponentiations use the numbers
-    /// that are faster on the device, which is measured at the first use of each size of key.
+    /// Uses a device, with at most `width_max` operations in a batch. Exponentiations use the
+    /// numbers that are faster on the device, which is measured at the first use of each size of
+    /// key.
     #[must_use]
     pub fn new(device: Box<dyn Device>, width_max: usize) -> Self {
         Self { device, of_size: Default::default(), width_max: width_max.max(1), numbers: None }
@@ -129,8 +130,8 @@ impl Operations {
         self.device.fill(size, numbers).unwrap_or(1).clamp(1, self.width_max)
     }
 
-    /// Allocates the memory for a size of key and chooses the numbers. The first [`run`](Self::run) does
-    /// it too.
+    /// Allocates the memory for a size of key and chooses the numbers. The first [`run`](Self::run)
+    /// does it too.
     ///
     /// # Errors
     ///
@@ -266,8 +267,8 @@ impl OfSize {
         let mut own = Self { size, keys, memories, numbers: fills[0].0, times: Vec::new() };
         if fills.len() > 1 {
             own.times = fills.iter().map(|(numbers, _)| (*numbers, Duration::MAX)).collect();
-            // In turn, since the clock of an idle device rises slowly, and the first launch of a kernel
-            // may load it.
+            // In turn, since the clock of an idle device rises slowly, and the first launch of a
+            // kernel may load it.
             for (i, (numbers, fill)) in fills.into_iter().enumerate().cycle().take(6) {
                 let time = own.measure(device, numbers, fill.min(width))?;
                 own.times[i].1 = time.min(own.times[i].1);
@@ -278,8 +279,8 @@ impl OfSize {
         Ok(own)
     }
 
-    /// Returns the time of an operation's exponentiations in a batch. Numbers and keys are zeros: the
-    /// time does not depend on values.
+    /// Returns the time of an operation's exponentiations in a batch. Numbers and keys are zeros:
+    /// the time does not depend on values.
     fn measure(
         &self,
         device: &mut dyn Device,

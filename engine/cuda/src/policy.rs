@@ -6,17 +6,17 @@ use std::time::Instant;
 /// Limits of an [`Offload`](crate::Offload) unit.
 #[derive(Clone, Debug)]
 pub struct Policy {
-    /// Cores that could run the operations instead. The unit takes full batches if these cores would
-    /// need at least as long. With 0, only `batch_time_max` counts. At most as many threads check the
-    /// results of a batch.
+    /// Cores that could run the operations instead. The unit takes full batches if these cores
+    /// would need at least as long. With 0, only `batch_time_max` counts. At most as many threads
+    /// check the results of a batch.
     pub cores: usize,
     /// Maximum time of a batch on the device. Sizes of keys that take longer stay on the processor.
     pub batch_time_max: Duration,
     /// Time after which a batch counts as lost. The device is then not used again, and another unit
     /// runs the batch.
     pub timeout: Duration,
-    /// Time without a batch on the device after which it gets the next one even if that does not pay: it
-    /// may have been slow only once.
+    /// Time without a batch on the device after which it gets the next one even if that does not
+    /// pay: it may have been slow only once.
     pub retry: Duration,
 }
 
@@ -45,7 +45,8 @@ pub(crate) struct Costs {
 }
 
 impl Costs {
-    /// Returns `true` if the device ends a batch of this many operations no later than `cores` cores.
+    /// Returns `true` if the device ends a batch of this many operations no later than `cores`
+    /// cores.
     pub(crate) fn pays(&self, operations: usize, cores: usize, policy: &Policy) -> bool {
         let nanos = |count: usize, time: Duration| (count as u128).saturating_mul(time.as_nanos());
         self.batch <= policy.batch_time_max

@@ -19,7 +19,8 @@ use crate::policy::{Costs, Policy};
 
 /// A unit with a device and the lanes of a processor.
 ///
-/// A queue needs a second unit, such as [`Lanes`], which repeats the requests of a device that fails.
+/// A queue needs a second unit, such as [`Lanes`], which repeats the requests of a device that
+/// fails.
 pub struct Offload {
     name: String,
     /// `None` after the device has failed.
@@ -104,8 +105,8 @@ impl Offload {
         self.costs[size.index()].filter(|_| self.operations.is_some())
     }
 
-    /// Returns `true` if the device should run a batch that this unit has taken. The lanes would run
-    /// it on one core.
+    /// Returns `true` if the device should run a batch that this unit has taken. The lanes would
+    /// run it on one core.
     fn offloads(&self, size: Size, operations: usize) -> bool {
         let cores = self.policy.cores.min(1);
         self.costs(size).is_some_and(|costs| {
@@ -207,9 +208,9 @@ impl Offload {
     }
 }
 
-/// Returns which results, raised to e, are their inputs. The processor does so although the device has:
-/// memory and copies can fail too. A core needs several times as long as a GPU, so large batches are
-/// shared among threads.
+/// Returns which results, raised to e, are their inputs. The processor does so although the device
+/// has: memory and copies can fail too. A core needs several times as long as a GPU, so large
+/// batches are shared among threads.
 fn are_right(
     workspaces: &mut [Workspace],
     batch: &[Operation<'_>],
@@ -270,8 +271,8 @@ impl Unit<PrivateJob> for Offload {
         &self.name
     }
 
-    /// The width of the device if full batches pay; otherwise that of the lanes, so that other units
-    /// get requests too.
+    /// The width of the device if full batches pay; otherwise that of the lanes, so that other
+    /// units get requests too.
     fn width(&self, class: Class) -> usize {
         let lanes = self.lanes.width(class);
         let size = usize::try_from(class.0).ok().and_then(Size::of_bits);

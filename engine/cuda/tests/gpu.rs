@@ -1,8 +1,8 @@
-//! A real GPU, if there is one: whole batches against the processor, with words and with doubles, and
-//! the time of batches against their secrets. Without a GPU, one line says what is missing.
+//! A real GPU, if there is one: whole batches against the processor, with words and with doubles,
+//! and the time of batches against their secrets. Without a GPU, one line says what is missing.
 //!
-//! `TOLLGATE_TEST_LONG` runs 10^7 operations of RSA-2048 and a million of the other sizes; take a release
-//! build for it.
+//! `TOLLGATE_TEST_LONG` runs 10^7 operations of RSA-2048 and a million of the other sizes; take a
+//! release build for it.
 #![allow(clippy::unwrap_used, reason = "tests")]
 #![allow(clippy::print_stderr, reason = "what was skipped is said, and figures are shown")]
 
@@ -112,9 +112,9 @@ fn results_are_those_of_the_processor() {
     }
 }
 
-/// Compares the device's time of batches of two classes, which take turns: Welch's t test, as in the
-/// crate `rsa`. A median would hide a difference of few batches, a mean is moved by outliers: the
-/// slowest tenth of each class is left out.
+/// Compares the device's time of batches of two classes, which take turns: Welch's t test, as in
+/// the crate `rsa`. A median would hide a difference of few batches, a mean is moved by outliers:
+/// the slowest tenth of each class is left out.
 #[test]
 fn the_time_of_a_batch_does_not_depend_on_secrets() {
     let size = Size::Rsa2048;

@@ -73,8 +73,8 @@ fn the_machine_code_has_the_known_branches_and_keeps_numbers_in_registers() {
     }
 }
 
-/// Each row of a product must be one chain of multiplications that add with carry: a lane of L words
-/// needs 2 L products for each of L words at each place in the source that multiplies.
+/// Each row of a product must be one chain of multiplications that add with carry: a lane of L
+/// words needs 2 L products for each of L words at each place in the source that multiplies.
 #[test]
 fn products_are_fused_with_their_additions() {
     let described = described();

@@ -1,4 +1,5 @@
-//! Numbers in lane blocks: a row holds one number in eight lanes, or two numbers in four lanes each.
+//! Numbers in lane blocks: a row holds one number in eight lanes, or two numbers in four lanes
+//! each.
 //!
 //! A number is cut into blocks of K digits of 52 bits. Block l lies in lane l of K rows. Blocks
 //! begin W = 52K - 1 bits apart, one bit less than K digits hold:

@@ -398,8 +398,8 @@ impl Kernel for LaneKernel {
 
 impl LaneKernel {
     /// Returns whether two exponentiations in step are slower here than one after the other. Both
-    /// primes' numbers and scratch, 50 kB with 40 digits, do not fit in the 48 kB of the first-level
-    /// cache. Zen 5: 4 % with 40 digits.
+    /// primes' numbers and scratch, 50 kB with 40 digits, do not fit in the 48 kB of the
+    /// first-level cache. Zen 5: 4 % with 40 digits.
     #[cfg_attr(
         not(target_arch = "x86_64"),
         allow(unused_variables, reason = "only kernels for x86-64 ask for the shape")

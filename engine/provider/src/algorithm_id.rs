@@ -6,8 +6,8 @@ use der::asn1::ObjectIdentifier;
 use spki::AlgorithmIdentifierOwned;
 use tollgate_rsa::Hash;
 
-/// Returns the DER of ECDSA's identifier, which has no parameters (RFC 5758, section 3.2); `None` if
-/// the hash function has none.
+/// Returns the DER of ECDSA's identifier, which has no parameters (RFC 5758, section 3.2); `None`
+/// if the hash function has none.
 pub(crate) fn ecdsa(hash: Hash) -> Option<Vec<u8>> {
     let oid = match hash {
         Hash::Sha1 => "1.2.840.10045.4.1",

@@ -47,7 +47,8 @@ impl AltStack {
 
     /// Calls `run`, which must not unwind, on this stack, and wipes what it may have left there.
     fn run<T>(&mut self, run: impl FnOnce() -> T) -> T {
-        // SAFETY: a stack of this size that nothing else uses; stacks grow down to their lowest byte.
+        // SAFETY: a stack of this size that nothing else uses; stacks grow down to their lowest
+        // byte.
         let result = unsafe { psm::on_stack(self.lowest(), STACK_BYTES, run) };
         let used = self.lowest().wrapping_add(STACK_BYTES - WIPED_BYTES);
         // The compiler keeps these writes: the memory outlives this call.
@@ -68,8 +69,8 @@ impl Drop for AltStack {
 /// Calls `run` on the alternative stack and returns its result. This function may be called on any
 /// stack, but only jobs need it. `run` must not pause the job.
 ///
-/// If the system has no memory for a stack, ends the process, as for any other memory: the stack of a
-/// job is too small, and what it would overwrite is libcrypto's.
+/// If the system has no memory for a stack, ends the process, as for any other memory: the stack of
+/// a job is too small, and what it would overwrite is libcrypto's.
 pub(crate) fn on_alt_stack<T>(run: impl FnOnce() -> T) -> T {
     thread_local! {
         static STACK: RefCell<Option<AltStack>> = const { RefCell::new(None) };

@@ -201,8 +201,8 @@ impl AsymCipherContext {
         }
         // A shorter ciphertext is a number with leading zeros.
         let zeros = size.checked_sub(ciphertext.len()).ok_or(Reason::CiphertextLength)?;
-        // OpenSSL takes an empty one for zero where there is no padding. For TLS it must look like any
-        // other invalid one.
+        // OpenSSL takes an empty one for zero where there is no padding. For TLS it must look like
+        // any other invalid one.
         if ciphertext.is_empty() && !matches!(self.padding, Padding::Raw | Padding::Tls) {
             return Err(Reason::CiphertextLength);
         }
@@ -225,9 +225,9 @@ impl AsymCipherContext {
         done
     }
 
-    /// Decrypts on the signer, which rejects implicitly: its answer has a valid padding always. Other
-    /// servers of the protocol answer with any block, with the message alone, or with a refusal; for
-    /// TLS all of them give a premaster.
+    /// Decrypts on the signer, which rejects implicitly: its answer has a valid padding always.
+    /// Other servers of the protocol answer with any block, with the message alone, or with a
+    /// refusal; for TLS all of them give a premaster.
     fn decrypt_remotely(
         &mut self,
         ski: Ski,
@@ -250,7 +250,8 @@ impl AsymCipherContext {
             (Ok(em), Some(versions)) => {
                 output.write(&*premaster::decode(&with_padding(em, size), versions, substitute))
             }
-            // So does a server that found the padding not valid, or the number not below the modulus.
+            // So does a server that found the padding not valid, or the number not below the
+            // modulus.
             (Err(why), Some(_)) if why.last().is_some_and(Failure::is_of_payload) => {
                 output.write(&*substitute)
             }
@@ -289,8 +290,8 @@ impl Oaep {
     }
 }
 
-/// Returns a decrypted block of this size. A server may have removed its padding: it gets another one,
-/// which is valid if there is room for it.
+/// Returns a decrypted block of this size. A server may have removed its padding: it gets another
+/// one, which is valid if there is room for it.
 fn with_padding(em: Zeroizing<Vec<u8>>, size: usize) -> Zeroizing<Vec<u8>> {
     // The shortest padding: 00 02, eight bytes, 00.
     let Some(end) = size.checked_sub(em.len()).filter(|&end| end >= 11) else {

@@ -1,13 +1,13 @@
 //! The connections of a process to its signer, on a Unix socket.
 //!
-//! A request takes a connection of its process, or opens one, and has it for itself until the answer
-//! has come: so an answer wakes one job, and a request that is given up takes its connection with it. A
-//! thread waits for its answer, up to a limit; a job of libcrypto is paused ([`crate::watch`]). A child
-//! that was forked has connections of its own.
+//! A request takes a connection of its process, or opens one, and has it for itself until the
+//! answer has come: so an answer wakes one job, and a request that is given up takes its connection
+//! with it. A thread waits for its answer, up to a limit; a job of libcrypto is paused
+//! ([`crate::watch`]). A child that was forked has connections of its own.
 //!
 //! If the signer does not answer in time, there is a silence: operations fail at once, so that a
-//! server with one thread still serves others. At its end one operation tries; the others still fail.
-//! If there is no answer again, the next silence is twice as long.
+//! server with one thread still serves others. At its end one operation tries; the others still
+//! fail. If there is no answer again, the next silence is twice as long.
 #![forbid(unsafe_code)]
 
 mod failure;
@@ -57,7 +57,8 @@ const IDLE_MAX: usize = 64;
 /// The longest silence, if the limit of an operation is not longer.
 const SILENCE_MAX: Duration = Duration::from_secs(30);
 /// The maximum number of requests that jobs are paused for: enough to fill the lanes of a signer. A
-/// further one blocks its thread, so that a signer does not get a connection for each client that waits.
+/// further one blocks its thread, so that a signer does not get a connection for each client that
+/// waits.
 const PAUSED_MAX: usize = IDLE_MAX;
 
 impl Connections {
@@ -78,9 +79,9 @@ impl Connections {
         Ok(Flight::new(id, request, old, deadline, is_trial))
     }
 
-    /// Goes on as far as that is possible without a wait. Returns `None` if the answer has not come.
-    /// If an old connection has ended, the request goes over a new one: a signer that was started
-    /// again has forgotten its connections.
+    /// Goes on as far as that is possible without a wait. Returns `None` if the answer has not
+    /// come. If an old connection has ended, the request goes over a new one: a signer that was
+    /// started again has forgotten its connections.
     pub(crate) fn advance(
         &self,
         flight: &mut Flight,
@@ -116,8 +117,9 @@ impl Connections {
         self.end(flight, result, limit)
     }
 
-    /// Closes the copies of a parent's connections, so that they end when the parent ends them. Those in
-    /// use stay open; so do all of them if a thread of the parent held the lock when it forked.
+    /// Closes the copies of a parent's connections, so that they end when the parent ends them.
+    /// Those in use stay open; so do all of them if a thread of the parent held the lock when it
+    /// forked.
     pub(crate) fn close_in_child(&self) {
         if let Ok(mut state) = self.state.try_lock() {
             state.idle.clear();

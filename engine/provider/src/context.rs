@@ -1,5 +1,5 @@
-//! The entry points that contexts of all operations have in common. They create, copy and initialize
-//! contexts, get and set parameters, and run operations that turn input into output.
+//! The entry points that contexts of all operations have in common. They create, copy and
+//! initialize contexts, get and set parameters, and run operations that turn input into output.
 //!
 //! Every context and key came from `newctx`, `dupctx` or the key management of this provider.
 //! libcrypto uses a context from one thread at a time and frees it once.

@@ -1,7 +1,7 @@
 //! The entry points that read a stub of a remote key from a PEM file: provider-decoder(7).
 //!
-//! The decoders of RSA and of EC differ in their names only: each reads the stub, and answers if the
-//! key is of its type. A file without a stub is no error; libcrypto then asks other decoders.
+//! The decoders of RSA and of EC differ in their names only: each reads the stub, and answers if
+//! the key is of its type. A file without a stub is no error; libcrypto then asks other decoders.
 
 use core::ffi::{CStr, c_int, c_void};
 use core::ptr;
@@ -23,8 +23,8 @@ use crate::upcalls::Stream;
 /// The longest file with a stub: HAProxy has the certificates in the same file.
 const FILE_BYTES_MAX: usize = 1 << 20;
 
-/// The memory for a block at first. No private key is longer; a copy in memory that is too small for a
-/// longer block is not wiped.
+/// The memory for a block at first. No private key is longer; a copy in memory that is too small
+/// for a longer block is not wiped.
 const BLOCK_BYTES: usize = 16 << 10;
 
 pub(crate) static RSA: Table<[OSSL_DISPATCH; 5]> = dispatch! {

@@ -16,17 +16,18 @@
 //! `KEYMGMT`, `SIGNATURE` and `ASYM_CIPHER` of RSA have `tollgate.rsa=yes`: this query, without
 //! `?`, selects this provider for keys and operations, or fails.
 //!
-//! RSA has kernels for x86-64 alone. Elsewhere its operations lack `tollgate.operations=yes`, so the
-//! default provider serves them, except those of keys on a signer.
+//! RSA has kernels for x86-64 alone. Elsewhere its operations lack `tollgate.operations=yes`, so
+//! the default provider serves them, except those of keys on a signer.
 //!
-//! EC keys are as those of RSA, but one `KEYMGMT` serves the keys of all curves, and this provider's
-//! imports keys of P-256 with a private half and refuses all others. So the default provider makes
-//! all EC keys, exchanges keys with them, serves the other curves, and verifies with public keys.
-//! Without `KEYMGMT` of EC, libcrypto would not use this provider's ECDSA at all.
+//! EC keys are as those of RSA, but one `KEYMGMT` serves the keys of all curves, and this
+//! provider's imports keys of P-256 with a private half and refuses all others. So the default
+//! provider makes all EC keys, exchanges keys with them, serves the other curves, and verifies with
+//! public keys. Without `KEYMGMT` of EC, libcrypto would not use this provider's ECDSA at all.
 //!
-//! For X25519, `KEYMGMT` has the properties of operations too: half of the work of a key exchange is
-//! the new key. There are no keys to refuse: every X25519 key has 32 bytes. Other operations, such as
-//! writing a key to a file, stay with the default provider: libcrypto exports the key to it.
+//! For X25519, `KEYMGMT` has the properties of operations too: half of the work of a key exchange
+//! is the new key. There are no keys to refuse: every X25519 key has 32 bytes. Other operations,
+//! such as writing a key to a file, stay with the default provider: libcrypto exports the key to
+//! it.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::ptr;

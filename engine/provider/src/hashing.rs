@@ -21,8 +21,8 @@ pub(crate) fn name(hash: Hash) -> &'static CStr {
     row.expect("every hash function has a row").1
 }
 
-/// HMAC (RFC 2104) of all parts, under a key that is no longer than a block. Returns the length of the
-/// output.
+/// HMAC (RFC 2104) of all parts, under a key that is no longer than a block. Returns the length of
+/// the output.
 pub(crate) fn hmac(hash: Hash, key: &[u8], parts: &[&[u8]], output: &mut [u8; 64]) -> usize {
     let padded = |byte: u8| {
         let mut block = Zeroizing::new([byte; BLOCK_BYTES_MAX]);

@@ -1,7 +1,7 @@
 //! Jobs of libcrypto: `ASYNC_start_job(3)`, `ASYNC_WAIT_CTX_new(3)`.
 //!
-//! The functions are looked up at run time: see [`crate::library`]. If one is missing, no job is ever
-//! found.
+//! The functions are looked up at run time: see [`crate::library`]. If one is missing, no job is
+//! ever found.
 
 use core::ffi::{c_int, c_void};
 use core::ptr;
@@ -146,13 +146,13 @@ macro_rules! key_of {
 pub(crate) use key_of;
 
 impl RunningJob<'_> {
-    /// Returns the value of the job's wait context, if it is ready for a pause. The first call creates
-    /// it.
+    /// Returns the value of the job's wait context, if it is ready for a pause. The first call
+    /// creates it.
     ///
     /// Returns `None` if the owner cannot be notified. That is the case if the job has no wait
-    /// context, if no descriptor is free, and in a child of the process that made the value. A value
-    /// that is not ready is not stored: HAProxy crashes when it closes a connection that has a
-    /// descriptor but was never paused.
+    /// context, if no descriptor is free, and in a child of the process that made the value. A
+    /// value that is not ready is not stored: HAProxy crashes when it closes a connection that has
+    /// a descriptor but was never paused.
     pub(crate) fn own<T: OfJob>(
         &self,
         counters: &Arc<Counters>,

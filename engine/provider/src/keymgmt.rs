@@ -1,5 +1,5 @@
-//! The entry points of key management, for keys of any type: provider-keymgmt(7). Keys are generated
-//! in [`crate::generation`].
+//! The entry points of key management, for keys of any type: provider-keymgmt(7). Keys are
+//! generated in [`crate::generation`].
 
 use core::ffi::{c_char, c_int, c_void};
 use core::ptr;
@@ -224,8 +224,8 @@ unsafe extern "C" fn ec_operation_name(operation: c_int) -> *const c_char {
 /// Sets the encoded public key, as libssl does with the peer's key share. An array without that key
 /// changes nothing.
 unsafe extern "C" fn x25519_set_params(keydata: *mut c_void, params: *const OSSL_PARAM) -> c_int {
-    // SAFETY: the key came from `new`, `dup` or `generate`, and libcrypto does not share it while it
-    // sets parameters.
+    // SAFETY: the key came from `new`, `dup` or `generate`, and libcrypto does not share it while
+    // it sets parameters.
     let slot = unsafe { handle::exclusive::<KeySlot<X25519Key>>(keydata) };
     // SAFETY: the parameters outlive the call.
     let params = unsafe { Params::new(params) };

@@ -3,15 +3,15 @@
 //! A program that creates a key fetches key management from any provider that its property query
 //! matches. Before an operation on a key, libcrypto fetches key management from the provider of the
 //! operation alone. It caches both under the query and the provider, and the first entry of a query
-//! answers the fetches from any provider, too (openssl issue 20600, closed as intended). If a program
-//! signs before it creates keys, that entry is this provider's, and new keys are created here instead
-//! of in the default provider: EC keys and many sizes of RSA keys then cannot be created, and TLS
-//! has no group of EC.
+//! answers the fetches from any provider, too (openssl issue 20600, closed as intended). If a
+//! program signs before it creates keys, that entry is this provider's, and new keys are created
+//! here instead of in the default provider: EC keys and many sizes of RSA keys then cannot be
+//! created, and TLS has no group of EC.
 //!
-//! Therefore the fetch from any provider must come first. libcrypto calls `query_operation` for each
-//! fetch that the cache does not answer, before it caches the result: [`KeymgmtCache::fill`] then
-//! fetches as a program would. Meanwhile `query_operation` offers nothing, because libcrypto prefers,
-//! of several providers, the one whose key management it has seen first.
+//! Therefore the fetch from any provider must come first. libcrypto calls `query_operation` for
+//! each fetch that the cache does not answer, before it caches the result: [`KeymgmtCache::fill`]
+//! then fetches as a program would. Meanwhile `query_operation` offers nothing, because libcrypto
+//! prefers, of several providers, the one whose key management it has seen first.
 //!
 //! Another thread may empty the cache between the two, for example when it loads a provider. So the
 //! thread fetches again when it creates the next key or context, in [`KeymgmtCache::check`], and
@@ -113,8 +113,9 @@ pub(crate) struct KeymgmtCache {
     add_builtin: AddBuiltin,
     try_load: TryLoad,
     unload: Unload,
-    /// The name of the provider without algorithms, and whether libcrypto knows it. The name contains
-    /// the address of its function: if this module is loaded again elsewhere, the name is another one.
+    /// The name of the provider without algorithms, and whether libcrypto knows it. The name
+    /// contains the address of its function: if this module is loaded again elsewhere, the name is
+    /// another one.
     empty: CString,
     is_added: AtomicBool,
     /// The queries other than the empty one, in the order in which they were seen: texts of
@@ -135,8 +136,8 @@ impl KeymgmtCache {
     ///
     /// # Safety
     ///
-    /// libcrypto passed `function` to the provider. `context` is the library context that loaded the
-    /// provider, or NULL for the default one of this thread. Both outlive the value.
+    /// libcrypto passed `function` to the provider. `context` is the library context that loaded
+    /// the provider, or NULL for the default one of this thread. Both outlive the value.
     pub(crate) unsafe fn of_library(function: *const (), context: *mut c_void) -> Option<Self> {
         let library = Library::of(function)?;
         // SAFETY: libcrypto's function of this name has this type: crypto.h.
@@ -264,7 +265,8 @@ impl KeymgmtCache {
     fn flush(&self) {
         let empty = self.empty.as_ptr();
         if !self.is_added.swap(true, AcqRel) {
-            // SAFETY: a library context, and a text and a function that live as long as the provider.
+            // SAFETY: a library context, and a text and a function that live as long as the
+            // provider.
             unsafe { (self.add_builtin)(self.context, empty, init_empty) };
         }
         // SAFETY: a library context and a text; 1 keeps the rules by which `default` is loaded.

@@ -96,8 +96,8 @@ impl KeyType for P256Key {
     /// Computes the public key, and compares it with the given one if there is one.
     fn import(provider: &Provider, params: Params<'_>, with_private: bool) -> Result<Self, Reason> {
         // First, because OpenSSL tries to import a public key for each verification, and for each
-        // comparison with a stub. Without an error, because it then asks its own provider, and leaves
-        // errors of a comparison in the queue.
+        // comparison with a stub. Without an error, because it then asks its own provider, and
+        // leaves errors of a comparison in the queue.
         let secret = params.find(OSSL_PKEY_PARAM_PRIV_KEY).filter(|_| with_private);
         let secret = secret.ok_or(Reason::Said)?;
         let text = |key| params.find(key).and_then(|param| param.text());

@@ -41,9 +41,9 @@ pub(crate) trait Operation {
 pub(crate) enum Sharing {
     /// Those of concurrent threads, and of jobs that are all paused.
     Always,
-    /// Those of jobs whose owner has a callback, if the kernels of this class have lanes and a batch
-    /// will probably have this many. Such an operation takes some ten microseconds, and a pause costs a server that waits
-    /// for a descriptor, such as HAProxy, more than lanes save.
+    /// Those of jobs whose owner has a callback, if the kernels of this class have lanes and a
+    /// batch will probably have this many. Such an operation takes some ten microseconds, and a
+    /// pause costs a server that waits for a descriptor, such as HAProxy, more than lanes save.
     Jobs { class: Class, fewest: usize },
 }
 

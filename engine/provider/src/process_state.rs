@@ -54,8 +54,8 @@ pub(crate) struct ProcessStates(AtomicPtr<ProcessState>);
 
 impl ProcessStates {
     /// Returns the state of this process, and creates it if necessary. Takes no lock, because a
-    /// process may fork at any moment. A child closes its copies of its parent's connections, and neither
-    /// uses nor frees the rest of its parent's state.
+    /// process may fork at any moment. A child closes its copies of its parent's connections, and
+    /// neither uses nor frees the rest of its parent's state.
     pub(crate) fn current(&self) -> &ProcessState {
         let process = process::fork_generation();
         let mut current = self.0.load(Ordering::Acquire);
@@ -70,8 +70,8 @@ impl ProcessStates {
             let order = (Ordering::AcqRel, Ordering::Acquire);
             match self.0.compare_exchange(current, fresh, order.0, order.1) {
                 Ok(parents) => {
-                    // SAFETY: NULL, or the state of the process that forked this one, or of a process
-                    // before it. Never freed in this one.
+                    // SAFETY: NULL, or the state of the process that forked this one, or of a
+                    // process before it. Never freed in this one.
                     if let Some(parents) = unsafe { parents.as_ref() } {
                         parents.connections.iter().for_each(Connections::close_in_child);
                     }

@@ -129,7 +129,8 @@ impl Provider {
         self.jobs.as_ref()?.running()
     }
 
-    /// Lets libcrypto cache the key management that programs find, before it caches this provider's.
+    /// Lets libcrypto cache the key management that programs find, before it caches this
+    /// provider's.
     pub(crate) fn fill_keymgmt_cache(&self) {
         if let Some(cache) = &self.keymgmt_cache {
             cache.fill(|run| self.core.without_errors(run));

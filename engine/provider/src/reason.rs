@@ -57,8 +57,8 @@ reasons! {
     PeerMissing = 35, c"no peer was set: set the peer's public key first";
     Random = 21, c"the operating system returned no random bytes: check getrandom(2)";
     Remote = 45, c"the signer did not complete the operation";
-    RemoteUnsupported = 46, c"the signer has no such operation: use PKCS#1 v1.5, PSS with a salt of \
-        the digest's length, or ECDSA, with SHA-2, or decrypt PKCS#1 v1.5";
+    RemoteUnsupported = 46, c"the signer has no such operation: use PKCS#1 v1.5, PSS with a salt \
+        of the digest's length, or ECDSA, with SHA-2, or decrypt PKCS#1 v1.5";
     Said = 47, c"the error before this one names the cause";
     SaltLength = 22, c"the salt length is not supported, or does not fit the key";
     SelfTest = 23, c"the self test failed: this provider refuses all keys";

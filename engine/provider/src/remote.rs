@@ -29,8 +29,8 @@ enum Unpaused {
     Forked,
 }
 
-/// The failures of an operation, in the order of the signers. Without memory of its own, because the
-/// stack of a paused job has it.
+/// The failures of an operation, in the order of the signers. Without memory of its own, because
+/// the stack of a paused job has it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Failures([Option<Failure>; SIGNERS_MAX]);
 
@@ -42,8 +42,9 @@ impl Failures {
 }
 
 impl Provider {
-    /// Runs an operation on the first signer that is there, and passes the result to `check`, which says
-    /// if it is the right one. While a job is paused, the key is not in the context of libcrypto's call.
+    /// Runs an operation on the first signer that is there, and passes the result to `check`, which
+    /// says if it is the right one. While a job is paused, the key is not in the context of
+    /// libcrypto's call.
     ///
     /// Each signer has an equal share of the time that is left, and at least
     /// [`limit_min`](Self::limit_min).
@@ -115,8 +116,8 @@ impl Provider {
     /// Pauses the job until the answer comes, or until the deadline. No value on the stack of a
     /// paused job owns anything: the stack may never be unwound.
     ///
-    /// An owner with a callback watches no descriptor. It is told at once that the job can continue;
-    /// meanwhile other jobs have sent their requests. The job then waits.
+    /// An owner with a callback watches no descriptor. It is told at once that the job can
+    /// continue; meanwhile other jobs have sent their requests. The job then waits.
     fn ask_in_job<K: Any + Send + Sync>(
         &self,
         job: &RunningJob<'_>,

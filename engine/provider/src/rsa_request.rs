@@ -1,7 +1,7 @@
 //! The parameters of RSA keys to generate.
 //!
-//! A program generates RSA keys with this provider if it queries `tollgate.rsa=yes`, or if it loads no
-//! other provider of keys before this one. [`crate::dispatch`] explains why.
+//! A program generates RSA keys with this provider if it queries `tollgate.rsa=yes`, or if it loads
+//! no other provider of keys before this one. [`crate::dispatch`] explains why.
 #![forbid(unsafe_code)]
 
 use core::ffi::c_int;

@@ -1,8 +1,9 @@
 //! Known-answer tests: of the curves when the provider is loaded, and of all algorithms on demand
 //! (`OSSL_PROVIDER_self_test`).
 //!
-//! Loading the provider does not test RSA. Every private operation of RSA is checked with the public
-//! exponent before its result is released, and that check is stronger than a known-answer test.
+//! Loading the provider does not test RSA. Every private operation of RSA is checked with the
+//! public exponent before its result is released, and that check is stronger than a known-answer
+//! test.
 #![forbid(unsafe_code)]
 
 use tollgate_curves::X25519;

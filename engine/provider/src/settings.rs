@@ -26,8 +26,8 @@ pub(crate) struct Settings {
     pub(crate) x25519: Offer,
     /// `ecdsa`: whether the provider offers ECDSA with P-256.
     pub(crate) ecdsa: Offer,
-    /// `remote`: the Unix sockets of signers, which have the keys of stubs. An operation goes to the
-    /// first one that is there.
+    /// `remote`: the Unix sockets of signers, which have the keys of stubs. An operation goes to
+    /// the first one that is there.
     pub(crate) remote: Vec<PathBuf>,
     /// `remote_limit_ms`: the longest time that an operation waits for the signer.
     pub(crate) remote_limit: Duration,
@@ -107,8 +107,8 @@ impl Settings {
         if let Some(value) = ask(c"remote") {
             settings.remote = sockets(&value).ok_or_else(|| {
                 if value.to_bytes().windows(4).any(|it| it == b"tls:") {
-                    let allowed = "unix: and the socket of a tunnel on this machine, such as stunnel's, to \
-                                   the signer";
+                    let allowed = "unix: and the socket of a tunnel on this machine, such as \
+                                   stunnel's, to the signer";
                     return refused("remote", &value, allowed);
                 }
                 let allowed = "unix: and a path of at most 107 bytes, from / on; or up to four of \

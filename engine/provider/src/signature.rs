@@ -127,8 +127,8 @@ unsafe extern "C" fn input<S: Signer, const IS_SIGNATURE: bool>(
     })
 }
 
-/// Runs the body of an entry point. Returns 1 on success, -1 for a signature that is not an encoding
-/// of one, as OpenSSL does, and 0 on other failures.
+/// Runs the body of an entry point. Returns 1 on success, -1 for a signature that is not an
+/// encoding of one, as OpenSSL does, and 0 on other failures.
 fn verdict<S: Signer>(
     ctx: Option<&mut S>,
     body: impl FnOnce(&mut S) -> Result<(), Reason>,

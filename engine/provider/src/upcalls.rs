@@ -123,8 +123,8 @@ impl Core {
         Some(unsafe { CStr::from_ptr(value) }.to_owned())
     }
 
-    /// Returns the next line of a stream with its end, or the beginning of a long one; `None` at the
-    /// end of the stream, or if the core cannot read it.
+    /// Returns the next line of a stream with its end, or the beginning of a long one; `None` at
+    /// the end of the stream, or if the core cannot read it.
     pub(crate) fn read_line(&self, stream: &Stream<'_>) -> Option<Zeroizing<Vec<u8>>> {
         let gets = self.bio_gets.filter(|_| !stream.0.is_null())?;
         let mut line = Zeroizing::new([0_u8; LINE_BYTES_MAX]); // perhaps of a private key

@@ -1,9 +1,9 @@
 //! Wakes the owner of a job that is paused for an answer of the signer.
 //!
-//! A wait context of libcrypto has one descriptor for all its life: HAProxy keeps it in its table until
-//! it closes the client's connection. Connections to the signer outlive the client's, and serve many of
-//! them. So the descriptor is an epoll instance. While the job is paused, it contains the connection
-//! and a timer, and is readable when the answer comes, or at the deadline.
+//! A wait context of libcrypto has one descriptor for all its life: HAProxy keeps it in its table
+//! until it closes the client's connection. Connections to the signer outlive the client's, and
+//! serve many of them. So the descriptor is an epoll instance. While the job is paused, it contains
+//! the connection and a timer, and is readable when the answer comes, or at the deadline.
 #![forbid(unsafe_code)]
 
 use core::any::Any;
@@ -52,8 +52,8 @@ impl Watch {
         *self.paused() = Some((key, flight));
     }
 
-    /// Removes and returns the state of the job that continues. In a child that was forked, the epoll
-    /// instance stays as it is: it is the parent's too.
+    /// Removes and returns the state of the job that continues. In a child that was forked, the
+    /// epoll instance stays as it is: it is the parent's too.
     pub(crate) fn take(&self) -> Option<(Option<Key>, Flight)> {
         let (key, flight) = self.paused().take()?;
         if self.is_of_this_process() {

@@ -194,8 +194,8 @@ mod tests {
         assert!(bench.wait(7) < MAX / 4, "{:?} for one", bench.wait(7));
     }
 
-    /// The expected number of requests falls when fewer arrive. It grows when a batch that waits for
-    /// one more request gets that request.
+    /// The expected number of requests falls when fewer arrive. It grows when a batch that waits
+    /// for one more request gets that request.
     #[test]
     fn the_expectation_follows_the_arrivals() {
         let mut bench = Bench::new();

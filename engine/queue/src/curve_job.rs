@@ -31,8 +31,8 @@ impl PrivateJob {
     }
 
     /// Sets the job: a signature with ECDSA of a digest, of which the first 32 bytes count. The
-    /// nonce is [`Nonce::Hedged`] with `random`, fresh random bytes. The [`output`](Self::output) is
-    /// r and s, of 32 bytes each.
+    /// nonce is [`Nonce::Hedged`] with `random`, fresh random bytes. The [`output`](Self::output)
+    /// is r and s, of 32 bytes each.
     pub fn load_ecdsa(&mut self, key: &Arc<p256::SecretKey>, digest: &[u8], random: &[u8; 32]) {
         let mut input = Zeroizing::new([0; RANDOM_BYTES + DIGEST_BYTES_MAX]);
         let digest = &digest[..digest.len().min(DIGEST_BYTES_MAX)];
@@ -120,8 +120,8 @@ impl Curves {
         }
     }
 
-    /// Runs jobs with known answers, alone and in a batch of `width`, if there are kernels. Returns what
-    /// failed.
+    /// Runs jobs with known answers, alone and in a batch of `width`, if there are kernels. Returns
+    /// what failed.
     pub(crate) fn self_test(self, width: usize) -> Result<(), &'static str> {
         let key = p256::SecretKey::from_bytes(&[7; 32]).map_err(|_| "a key on P-256")?;
         let (secret, key) = (Arc::new(SecretKey::from_bytes(&[7; 32])), Arc::new(key));

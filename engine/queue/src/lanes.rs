@@ -86,8 +86,8 @@ impl Unit<PrivateJob> for Lanes {
         }
     }
 
-    /// Runs a signature and a decryption of RSA, and operations on curves, with known results, alone
-    /// and in a batch.
+    /// Runs a signature and a decryption of RSA, and operations on curves, with known results,
+    /// alone and in a batch.
     fn self_test(&mut self) -> Result<(), SelfTestFailed> {
         let key = PrivateKey::from_pem(SELF_TEST_KEY)
             .map_err(|_| SelfTestFailed { what: "a known key" })?;

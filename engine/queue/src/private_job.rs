@@ -84,8 +84,8 @@ impl Job for PrivateJob {
         }
     }
 
-    /// Returns the address of the key: a key loaded twice counts as two. All keys of X25519 count as
-    /// one.
+    /// Returns the address of the key: a key loaded twice counts as two. All keys of X25519 count
+    /// as one.
     fn key(&self) -> u64 {
         match &self.task {
             Task::None => 0,
@@ -111,7 +111,8 @@ impl Job for PrivateJob {
 }
 
 impl PrivateJob {
-    /// Sets the job: `work` with an RSA key on a digest, a ciphertext, or a number of the key's size.
+    /// Sets the job: `work` with an RSA key on a digest, a ciphertext, or a number of the key's
+    /// size.
     ///
     /// # Errors
     ///

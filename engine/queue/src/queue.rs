@@ -217,9 +217,10 @@ impl<J: Job> Caller<J> {
         Ok(Ticket::new(Arc::clone(shared), guard.slot))
     }
 
-    /// Returns `true` if a request of this class would probably share a batch: another one waits, or
-    /// recent batches had `fewest` requests or more. For a thread that runs cheap operations alone
-    /// otherwise. Such operations do not count as arrivals, so try one request in a while anyway.
+    /// Returns `true` if a request of this class would probably share a batch: another one waits,
+    /// or recent batches had `fewest` requests or more. For a thread that runs cheap operations
+    /// alone otherwise. Such operations do not count as arrivals, so try one request in a while
+    /// anyway.
     ///
     /// # Errors
     ///

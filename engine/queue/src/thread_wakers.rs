@@ -26,8 +26,8 @@ impl ThreadWakers {
         self.flags[slot].store(false, Relaxed);
     }
 
-    /// Sleeps until the flag of a slot is set. A late wake-up for the previous user of the slot ends
-    /// the sleep too.
+    /// Sleeps until the flag of a slot is set. A late wake-up for the previous user of the slot
+    /// ends the sleep too.
     pub(crate) fn sleep(&self, slot: usize) {
         let futex = &self.futexes[slot / Futex::SLOTS];
         loop {

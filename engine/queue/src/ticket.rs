@@ -120,8 +120,8 @@ impl<J: Job> Ticket<J> {
         self.answer(taken)
     }
 
-    /// Returns the answer if it is ready, and runs no batch. [`try_take_or_run`](Self::try_take_or_run)
-    /// needs more stack.
+    /// Returns the answer if it is ready, and runs no batch.
+    /// [`try_take_or_run`](Self::try_take_or_run) needs more stack.
     ///
     /// # Errors
     ///

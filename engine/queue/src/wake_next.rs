@@ -10,8 +10,8 @@ use crate::event::Event;
 use crate::job::Job;
 
 impl<J: Job> Shared<J> {
-    /// If a unit is idle and requests wait, wakes a leader: a sleeping thread, or else every waiting
-    /// task, since a single task may never be polled again.
+    /// If a unit is idle and requests wait, wakes a leader: a sleeping thread, or else every
+    /// waiting task, since a single task may never be polled again.
     pub(crate) fn wake_next<'a>(&'a self, mut state: Guard<'a, J>) -> Guard<'a, J> {
         if state.idle.is_empty() || state.schedule.depth() == 0 {
             return state;

@@ -98,8 +98,8 @@ macro_rules! key_traits {
     };
 }
 
-/// Implements the traits of a `SigningKey` that follow from `PrehashSigner`. Also implements PKCS#8,
-/// which contains the private key but no padding.
+/// Implements the traits of a `SigningKey` that follow from `PrehashSigner`. Also implements
+/// PKCS#8, which contains the private key but no padding.
 macro_rules! signing_key {
     ($($field:ident)?) => {
         $crate::encoded::key_traits!(SigningKey, $crate::PrivateKey $(, $field)?);

@@ -8,9 +8,9 @@
 //!
 //! For the two primes, `crypto-primes` gives this: the exponentiation of a round of Miller-Rabin
 //! takes constant time. The number of squarings after it reveals how often two divides the prime
-//! minus one. The constants of the Montgomery form are computed in a time that depends on the prime.
-//! The crate does not wipe its copies of a candidate; they are on the stack, which is wiped after each
-//! test. Everything else here takes constant time and is wiped.
+//! minus one. The constants of the Montgomery form are computed in a time that depends on the
+//! prime. The crate does not wipe its copies of a candidate; they are on the stack, which is wiped
+//! after each test. Everything else here takes constant time and is wiped.
 
 use core::ops::RangeInclusive;
 
@@ -97,7 +97,8 @@ impl<'a> Generation<'a> {
         self
     }
 
-    /// Calls `watch` after every candidate without small factors. An observer of the time knows this progress too.
+    /// Calls `watch` after every candidate without small factors. An observer of the time knows
+    /// this progress too.
     #[must_use]
     pub fn watched(mut self, watch: &'a mut dyn FnMut(Progress)) -> Self {
         self.watch = Some(watch);

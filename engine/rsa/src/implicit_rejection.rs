@@ -33,9 +33,9 @@ impl core::fmt::Debug for RejectionKey {
 }
 
 impl RejectionKey {
-    /// Makes the key for a ciphertext from a secret, for private keys that are elsewhere, such as in a
-    /// hardware token. [`PrivateKey::rejection_key`](crate::PrivateKey::rejection_key) makes it for keys
-    /// that are here, from SHA-256 of d.
+    /// Makes the key for a ciphertext from a secret, for private keys that are elsewhere, such as
+    /// in a hardware token. [`PrivateKey::rejection_key`](crate::PrivateKey::rejection_key) makes
+    /// it for keys that are here, from SHA-256 of d.
     ///
     /// The same secret must belong to the key each time: if a ciphertext with invalid padding had
     /// another message the next time, its sender would learn that the padding is invalid.
@@ -95,8 +95,8 @@ pub fn renew(em: &mut [u8], key: &RejectionKey) -> Result<(), Error> {
     Ok(())
 }
 
-/// Leaves the message in `em`, or the synthetic one, and zeros before it. Returns its start, which is
-/// secret.
+/// Leaves the message in `em`, or the synthetic one, and zeros before it. Returns its start, which
+/// is secret.
 fn choose(em: &mut [u8], key: &RejectionKey) -> Result<u32, Error> {
     Misuse::check_length(em.len(), key.size)?;
     const { assert!(MODULUS_BITS_MIN / 8 >= OVERHEAD, "the padding fits every key") }

@@ -10,8 +10,9 @@ thread_local! {
     static IDLE: Cell<Option<Box<Workspace>>> = const { Cell::new(None) };
 }
 
-/// Lends the thread's workspace to `run`. A nested call, and a call while the thread's variables are
-/// destroyed, get a workspace of their own. After a panic the workspace is dropped, which wipes it.
+/// Lends the thread's workspace to `run`. A nested call, and a call while the thread's variables
+/// are destroyed, get a workspace of their own. After a panic the workspace is dropped, which wipes
+/// it.
 ///
 /// # Errors
 ///

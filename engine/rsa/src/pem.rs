@@ -1,8 +1,9 @@
 //! The blocks of a PEM file, as OpenSSL finds them.
 //!
-//! [`blocks`] skips what `openssl pkey -in` skips: text before and after blocks, a byte-order mark of
-//! UTF-8, and BEGIN and END lines with other text in the same line. Line ends are LF or CRLF, and
-//! lines of base64 have any length. The content of a block decides nothing here: see [`Block::der`].
+//! [`blocks`] skips what `openssl pkey -in` skips: text before and after blocks, a byte-order mark
+//! of UTF-8, and BEGIN and END lines with other text in the same line. Line ends are LF or CRLF,
+//! and lines of base64 have any length. The content of a block decides nothing here: see
+//! [`Block::der`].
 
 use der::pem::Base64Decoder;
 use zeroize::Zeroizing;

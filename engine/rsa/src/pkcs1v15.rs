@@ -34,8 +34,8 @@ pub fn encode(em: &mut [u8], hash: Hash, digest: &[u8]) -> Result<(), Error> {
     frame(em, hash.digest_info_prefix(), digest)
 }
 
-/// Returns the `AlgorithmIdentifier` of signatures with this hash function; `None` if there is none,
-/// as for SM3.
+/// Returns the `AlgorithmIdentifier` of signatures with this hash function; `None` if there is
+/// none, as for SM3.
 pub fn algorithm_identifier(hash: Hash) -> Option<AlgorithmIdentifierOwned> {
     algorithm::pkcs1v15(hash)
 }

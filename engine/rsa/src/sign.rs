@@ -37,8 +37,8 @@ impl PrivateKey {
         })
     }
 
-    /// Like [`sign_pkcs1v15`](Self::sign_pkcs1v15), with this workspace, on the digest of a message,
-    /// into `signature` of [`size`](Self::size) bytes.
+    /// Like [`sign_pkcs1v15`](Self::sign_pkcs1v15), with this workspace, on the digest of a
+    /// message, into `signature` of [`size`](Self::size) bytes.
     ///
     /// # Errors
     ///
@@ -175,8 +175,8 @@ impl PublicKey {
 }
 
 impl<'a> PrivateRequest<'a> {
-    /// Creates a request to sign a message's digest as [`PrivateKey::sign_pkcs1v15_with`] does, into
-    /// `signature`. If that refuses the digest, the request already has this outcome.
+    /// Creates a request to sign a message's digest as [`PrivateKey::sign_pkcs1v15_with`] does,
+    /// into `signature`. If that refuses the digest, the request already has this outcome.
     pub fn sign_pkcs1v15(
         key: &'a PrivateKey,
         hash: Hash,

@@ -52,8 +52,8 @@ pub(crate) struct CheckedPublic {
 }
 
 /// Checks a private key. After the errors of [`public`], the first of these that applies is
-/// returned: `PrimeZero`, `PrimeOne`, `PrimeEven`, `EqualPrimes`, `Product`, `PrimeSmall`, `DP`, `DQ`, `QInv`,
-/// `D`.
+/// returned: `PrimeZero`, `PrimeOne`, `PrimeEven`, `EqualPrimes`, `Product`, `PrimeSmall`, `DP`,
+/// `DQ`, `QInv`, `D`.
 pub(crate) fn private(parts: &KeyParts) -> Result<Checked, Error> {
     let public = public(&parts.n, &parts.e)?;
     let (n, e) = (&public.n, &public.e);

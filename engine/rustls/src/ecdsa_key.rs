@@ -57,7 +57,8 @@ impl EcdsaKey {
     ///
     /// # Errors
     ///
-    /// `General`: the key is not on P-256, or is invalid, or this processor has no kernels of P-256.
+    /// `General`: the key is not on P-256, or is invalid, or this processor has no kernels of
+    /// P-256.
     pub fn from_der(der: &PrivateKeyDer<'_>) -> Result<Self, Error> {
         P256::best().map_err(no_kernels)?;
         read(der).ok_or_else(|| {

@@ -12,8 +12,8 @@ use crate::key_exchange::{X25519Group, invalid};
 #[derive(Clone, Copy, Debug)]
 pub struct X25519MlKem768Group;
 
-/// Bytes of ML-KEM-768 in a client's key share, its encapsulation key, and in a server's, a ciphertext
-/// (FIPS 203, table 3).
+/// Bytes of ML-KEM-768 in a client's key share, its encapsulation key, and in a server's, a
+/// ciphertext (FIPS 203, table 3).
 const CLIENT_BYTES: usize = 1184;
 const SERVER_BYTES: usize = 1088;
 /// Bytes of X25519 in either.

@@ -55,8 +55,8 @@ impl ActiveKeyExchange for Exchange {
 
 /// The group secp256r1, on the engine's kernels. Each handshake computes alone, in its own thread.
 ///
-/// The peer's point must be on the curve. That is a full validation: the order of the curve is prime
-/// (its cofactor is 1), so each of its points but the neutral one, which has no encoding as
+/// The peer's point must be on the curve. That is a full validation: the order of the curve is
+/// prime (its cofactor is 1), so each of its points but the neutral one, which has no encoding as
 /// coordinates, has this order. A multiplication by the order would show nothing more.
 #[derive(Clone, Copy, Debug)]
 pub struct Secp256r1Group;
@@ -107,7 +107,8 @@ impl ActiveKeyExchange for Secp256r1Exchange {
     }
 }
 
-/// The error of a processor for which [`provider`](crate::provider) leaves keys and groups to aws-lc-rs.
+/// The error of a processor for which [`provider`](crate::provider) leaves keys and groups to
+/// aws-lc-rs.
 pub(crate) fn no_kernels(why: Unavailable) -> Error {
     Error::General(why.to_string())
 }

@@ -21,10 +21,10 @@ pub use hybrid::X25519MlKem768Group;
 pub use key_exchange::{Secp256r1Group, X25519Group};
 pub use signing_key::SigningKey;
 
-/// Returns rustls's aws-lc-rs provider, except that RSA keys sign through `queue`, that keys on P-256
-/// are [`EcdsaKey`]s, and that X25519, X25519MLKEM768 and secp256r1 are [`X25519Group`],
-/// [`X25519MlKem768Group`] and [`Secp256r1Group`]. The latter four are only used if they are faster and
-/// pass their known-answer tests.
+/// Returns rustls's aws-lc-rs provider, except that RSA keys sign through `queue`, that keys on
+/// P-256 are [`EcdsaKey`]s, and that X25519, X25519MLKEM768 and secp256r1 are [`X25519Group`],
+/// [`X25519MlKem768Group`] and [`Secp256r1Group`]. The latter four are only used if they are faster
+/// and pass their known-answer tests.
 ///
 /// Call it once per queue: rustls keeps key providers for the life of the program, so each call
 /// leaks one and its handle of the queue. End such a queue by `shut_down`, not by dropping its

@@ -12,7 +12,8 @@ use tollgate_queue::{Caller, PrivateJob, Queue};
 /// The state of a client.
 #[derive(Default)]
 pub(crate) struct Account {
-    /// All its connections are one source of requests, so that further ones give it no larger share.
+    /// All its connections are one source of requests, so that further ones give it no larger
+    /// share.
     caller: OnceLock<Caller<PrivateJob>>,
     /// The time since the signer's start, in nanoseconds, at which the operations so far would have
     /// ended at the client's rate, one after the other.
@@ -30,7 +31,8 @@ impl Drop for Place {
     }
 }
 
-/// The time in which a client may be ahead of its rate: it may do the operations of a second at once.
+/// The time in which a client may be ahead of its rate: it may do the operations of a second at
+/// once.
 const BURST_NS: u64 = 1_000_000_000;
 
 impl Account {

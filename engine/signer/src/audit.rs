@@ -114,8 +114,8 @@ impl Audit {
         Ok(())
     }
 
-    /// Opens the file again, after another program has moved it. If that fails, the old one stays in
-    /// use.
+    /// Opens the file again, after another program has moved it. If that fails, the old one stays
+    /// in use.
     pub(crate) fn reopen(&self) -> Result<(), Error> {
         let new = Self::open(&self.path)?;
         let new = new.out.into_inner().unwrap_or_else(PoisonError::into_inner);

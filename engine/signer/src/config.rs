@@ -65,8 +65,8 @@ impl Default for Config {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum UnitKind {
-    /// The first GPU, for large batches of RSA operations. The lanes do everything else, and repeat the
-    /// operations of a GPU that fails.
+    /// The first GPU, for large batches of RSA operations. The lanes do everything else, and repeat
+    /// the operations of a GPU that fails.
     Gpu,
     /// The lanes of the processor.
     Lanes,
@@ -115,8 +115,8 @@ pub struct ClientSettings {
     /// Its operations.
     #[serde(default = "sign")]
     pub allow: BTreeSet<Allowed>,
-    /// The maximum number of operations in a second, 1 to 1,000,000. A client that has done none for a
-    /// second may do as many at once.
+    /// The maximum number of operations in a second, 1 to 1,000,000. A client that has done none
+    /// for a second may do as many at once.
     pub rate: Option<u32>,
 }
 
@@ -208,8 +208,8 @@ impl Config {
             return Err(Error::setting("workers", why));
         }
         if self.unit == UnitKind::Gpu && self.seccomp {
-            let why = "the filter refuses the system calls of the GPU's driver: set `seccomp = false` \
-                       too";
+            let why = "the filter refuses the system calls of the GPU's driver: set `seccomp = \
+                       false` too";
             return Err(Error::setting("unit", why));
         }
         if self.keys.is_empty() {
@@ -242,8 +242,8 @@ impl Limits {
         let numbers = [
             ("connections_max", self.connections_max, 1..=1 << 16),
             ("requests_max", self.requests_max, 1..=1 << 10),
-            // the longest key has 1024 bytes, and other items some hundred more; the answer to a ping
-            // has its payload, and fits a frame
+            // the longest key has 1024 bytes, and other items some hundred more; the answer to a
+            // ping has its payload, and fits a frame
             ("frame_bytes_max", self.frame_bytes_max, 1536..=0x8000),
         ];
         for (name, number, allowed) in numbers {

@@ -99,8 +99,8 @@ const OF_FILES: [i32; 5] =
     [libc::F_DUPFD_CLOEXEC, libc::F_GETFD, libc::F_GETFL, libc::F_SETFD, libc::F_SETFL];
 
 /// Hides the memory of this process, with its keys, from other processes of the same user and from
-/// core dumps. Only a process with the capability `CAP_SYS_PTRACE` can still read it. Call it before
-/// keys are read.
+/// core dumps. Only a process with the capability `CAP_SYS_PTRACE` can still read it. Call it
+/// before keys are read.
 ///
 /// # Errors
 ///

@@ -80,8 +80,8 @@ impl Connection {
         self.is_readable || self.is_shaking_hands() || self.output.waiting() > 0
     }
 
-    /// Reads until the socket is empty, or until the bytes of a turn have come. The bytes come through
-    /// `piece`.
+    /// Reads until the socket is empty, or until the bytes of a turn have come. The bytes come
+    /// through `piece`.
     pub(crate) fn receive(&mut self, limits: &Limits, piece: &mut [u8]) -> io::Result<()> {
         self.input.drain(..self.taken);
         self.taken = 0;
@@ -91,8 +91,9 @@ impl Connection {
                 Ok(0) => self.has_ended = true,
                 Ok(count) => {
                     self.input.extend(&piece[..count]);
-                    // A Unix socket that gives less than asked is empty; what comes later is an event.
-                    // Only a peer that also passes descriptors may wait then, until it sends more.
+                    // A Unix socket that gives less than asked is empty; what comes later is an
+                    // event. Only a peer that also passes descriptors may wait then, until it sends
+                    // more.
                     let is_empty = count < piece.len() && matches!(self.stream, Stream::Unix(_));
                     self.is_readable = !is_empty || self.is_read_closed;
                 }

@@ -21,8 +21,9 @@ pub(crate) struct Engine {
 }
 
 impl Engine {
-    /// Starts a queue with lanes for each worker. No thread waits for others: the requests that have
-    /// come while a batch ran are the next batch. The lanes repeat the operations of a GPU that fails.
+    /// Starts a queue with lanes for each worker. No thread waits for others: the requests that
+    /// have come while a batch ran are the next batch. The lanes repeat the operations of a GPU
+    /// that fails.
     pub(crate) fn start(workers: usize, gpu: Option<Offloading>, say: &Say) -> Result<Self, Error> {
         let failed = |why: &dyn fmt::Display| Error::Unavailable {
             doing: "starting the engine".into(),

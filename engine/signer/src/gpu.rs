@@ -18,7 +18,8 @@ pub(crate) struct Offloading {
     pub(crate) policy: Policy,
 }
 
-/// Opens the first GPU, for a signer with this number of workers. Its driver serves this process only.
+/// Opens the first GPU, for a signer with this number of workers. Its driver serves this process
+/// only.
 pub(crate) fn open(workers: usize) -> Result<Offloading, Error> {
     let device = Gpu::open().map_err(|why| Error::setting(SETTING, why.to_string()))?;
     let cores = thread::available_parallelism().map_or(1, usize::from);
@@ -28,8 +29,8 @@ pub(crate) fn open(workers: usize) -> Result<Offloading, Error> {
 }
 
 impl Offloading {
-    /// Returns the number of operations in the queue that keep the device busy: one batch runs while
-    /// the next one comes.
+    /// Returns the number of operations in the queue that keep the device busy: one batch runs
+    /// while the next one comes.
     pub(crate) fn in_flight(&self) -> usize {
         let fill = |size| Numbers::ALL.map(|numbers| self.device.fill(size, numbers));
         2 * Size::ALL.into_iter().flat_map(fill).flatten().max().unwrap_or_default()
@@ -139,15 +140,15 @@ impl GpuCounters {
                 add(&self.wrong_results, *count);
                 let device = &self.device;
                 say(&format!(
-                    "{device} gave wrong results ({count}), which have not left the signer: test its \
-                     memory, then restart this program"
+                    "{device} gave wrong results ({count}), which have not left the signer: test \
+                     its memory, then restart this program"
                 ));
             }
         }
     }
 
-    /// Takes an event of the queue into account. Returns `true` if it is about the unit of the GPU, which
-    /// has this name, and needs no other line.
+    /// Takes an event of the queue into account. Returns `true` if it is about the unit of the GPU,
+    /// which has this name, and needs no other line.
     pub(crate) fn note_queue(&self, own: &str, event: &tollgate_queue::Event, say: &Say) -> bool {
         use tollgate_queue::Event::{Quarantined, Readmitted};
         let (Quarantined { unit, .. } | Readmitted { unit }) = event else { return false };

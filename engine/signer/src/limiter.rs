@@ -1,5 +1,5 @@
-//! Limits of the audit log's lines about connections and refusals: these must not be able to fill the
-//! disk, and those of a client cannot hide another's.
+//! Limits of the audit log's lines about connections and refusals: these must not be able to fill
+//! the disk, and those of a client cannot hide another's.
 
 use crate::audit::{Lines, now_us};
 use crate::policy::{Client, Policy};

@@ -52,8 +52,8 @@ fn number(path: &Path) -> io::Result<(u64, u64)> {
     fs::symlink_metadata(path).map(|file| (file.dev(), file.ino()))
 }
 
-/// Removes the socket of a signer that has ended. Another file, and the socket of a signer that runs,
-/// are errors.
+/// Removes the socket of a signer that has ended. Another file, and the socket of a signer that
+/// runs, are errors.
 fn remove_stale(path: &Path) -> Result<(), Error> {
     let Ok(file) = fs::symlink_metadata(path) else {
         return Ok(());

@@ -68,8 +68,8 @@ impl Drop for MetricsPage {
     }
 }
 
-/// Reads the head of a request, answers, and waits until the client closes: closing a socket with unread
-/// bytes would reset the connection, and the client might lose the answer.
+/// Reads the head of a request, answers, and waits until the client closes: closing a socket with
+/// unread bytes would reset the connection, and the client might lose the answer.
 fn answer(socket: &TcpStream, text: &Text) -> io::Result<()> {
     let end = Instant::now() + CONNECTION_MAX;
     let read = |bytes: &mut Vec<u8>| -> io::Result<usize> {

@@ -27,8 +27,8 @@ impl Outgoing {
     pub(crate) fn add(&mut self, message: &Message<'_>) {
         let needed = message.payload.len() + PADDED_BYTES;
         if self.bytes.capacity() - self.bytes.len() < needed {
-            // Growing in place would leave copies of a decrypted message in memory. Bytes that have left
-            // stay behind: a peer that reads slowly does not make the buffer grow.
+            // Growing in place would leave copies of a decrypted message in memory. Bytes that have
+            // left stay behind: a peer that reads slowly does not make the buffer grow.
             let mut grown = Zeroizing::new(Vec::with_capacity(2 * (self.waiting() + needed)));
             grown.extend(&self.bytes[self.sent..]);
             (self.bytes, self.sent) = (grown, 0);

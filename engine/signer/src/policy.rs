@@ -36,8 +36,8 @@ pub(crate) struct Client {
 const CONNECTIONS_EACH_MIN: usize = 64;
 
 impl Policy {
-    /// Reads all keys and certificates. Clients have the accounts of those with their names in the old
-    /// policy.
+    /// Reads all keys and certificates. Clients have the accounts of those with their names in the
+    /// old policy.
     pub(crate) fn load(config: &Config, old: Option<&Self>) -> Result<Self, Error> {
         let mut keys: HashMap<&str, Arc<Key>> = HashMap::new();
         let mut names = HashMap::new();
@@ -133,8 +133,8 @@ impl Policy {
         Ok(())
     }
 
-    /// Returns the maximum number of connections of a client: all if it is the only one, otherwise at
-    /// most half, so that none can take those of the others.
+    /// Returns the maximum number of connections of a client: all if it is the only one, otherwise
+    /// at most half, so that none can take those of the others.
     pub(crate) fn connections_each(&self) -> usize {
         let max = self.limits.connections_max;
         max.div_ceil(self.clients.len()).max(CONNECTIONS_EACH_MIN.min(max.div_ceil(2)))
@@ -171,8 +171,8 @@ impl Client {
         if is_allowed { Ok(()) } else { Err(ErrorCode::OverRate) }
     }
 
-    /// Returns the key if the client may do this with it. The answer for a key of others is the same
-    /// as for one that does not exist.
+    /// Returns the key if the client may do this with it. The answer for a key of others is the
+    /// same as for one that does not exist.
     pub(crate) fn key(
         &self,
         ski: Option<Ski>,

@@ -12,7 +12,8 @@ use crate::error::Error;
 const SETTINGS_BYTES_MAX: u64 = 1 << 20;
 
 impl Config {
-    /// Reads the settings from a TOML file of at most 1 MiB. Paths in it start from the file's folder.
+    /// Reads the settings from a TOML file of at most 1 MiB. Paths in it start from the file's
+    /// folder.
     ///
     /// # Errors
     ///

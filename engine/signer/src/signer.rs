@@ -28,12 +28,13 @@ use crate::worker::{Listeners, Worker};
 pub struct Signer;
 
 impl Signer {
-    /// Starts a signer; `say` prints lines for its operator. A GPU serves this process only, and none
-    /// of its children.
+    /// Starts a signer; `say` prints lines for its operator. A GPU serves this process only, and
+    /// none of its children.
     ///
     /// # Errors
     ///
-    /// A setting, a key or a certificate is not usable, or the system lacks a resource, such as the GPU.
+    /// A setting, a key or a certificate is not usable, or the system lacks a resource, such as the
+    /// GPU.
     pub fn start(
         config: Config,
         say: impl Fn(&str) + Send + Sync + 'static,
@@ -47,8 +48,8 @@ impl Signer {
         Self::start_with(config, policy, gpu, Arc::new(say))
     }
 
-    /// Starts a signer on this device in place of the first GPU, such as an emulation in tests. `policy`
-    /// decides which batches go to it.
+    /// Starts a signer on this device in place of the first GPU, such as an emulation in tests.
+    /// `policy` decides which batches go to it.
     ///
     /// # Errors
     ///
@@ -216,8 +217,8 @@ impl Running {
         true
     }
 
-    /// Stops the signer: it accepts no connections, answers the requests that have come until `limit`
-    /// has passed, and closes all connections.
+    /// Stops the signer: it accepts no connections, answers the requests that have come until
+    /// `limit` has passed, and closes all connections.
     #[must_use]
     pub fn stop(mut self, limit: Duration) -> Report {
         let (connections_cut, workers_lost) = self.end(Instant::now() + limit);

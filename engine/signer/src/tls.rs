@@ -37,8 +37,8 @@ pub(crate) struct Files {
     pub(crate) roots: Zeroizing<Vec<u8>>,
 }
 
-/// `SSL_OP_CLEANSE_PLAINTEXT`, which the bindings lack: libssl overwrites the bytes of a record that it
-/// has given away, such as the inputs of operations.
+/// `SSL_OP_CLEANSE_PLAINTEXT`, which the bindings lack: libssl overwrites the bytes of a record
+/// that it has given away, such as the inputs of operations.
 const CLEANSE_PLAINTEXT: SslOptions = SslOptions::from_bits_retain(1 << 1);
 
 /// The identity of a connection's peer, as the system or its certificate proves it.
@@ -131,8 +131,8 @@ pub(crate) fn verified(ssl: &SslRef) -> Option<Verified> {
 }
 
 /// Returns the DNS names and URIs of a certificate, and its common name if it has no
-/// `subjectAltName`. A URI contains `://`, and another name does not: an authority that may issue any
-/// URI cannot issue a DNS name.
+/// `subjectAltName`. A URI contains `://`, and another name does not: an authority that may issue
+/// any URI cannot issue a DNS name.
 fn names(certificate: &X509Ref) -> Vec<String> {
     let is_uri = |name: &str| name.contains("://");
     match certificate.subject_alt_names() {

@@ -1,6 +1,6 @@
 //! A worker: a thread with an event loop. A turn takes the requests that have come, runs a batch of
-//! operations, writes the audit log, and answers. So the next requests of those who got answers come
-//! while the other operations wait, and batches stay full.
+//! operations, writes the audit log, and answers. So the next requests of those who got answers
+//! come while the other operations wait, and batches stay full.
 
 mod accepting;
 mod answering;
@@ -180,8 +180,8 @@ impl Worker {
         (is_busy || self.clients_wait).then_some(SWEEP)
     }
 
-    /// Takes new settings. Connections whose peer is no client any more are closed, and so are those
-    /// whose certificates other trust anchors have verified.
+    /// Takes new settings. Connections whose peer is no client any more are closed, and so are
+    /// those whose certificates other trust anchors have verified.
     fn follow_policy(&mut self) {
         if self.shared.generation() == self.generation {
             return;
@@ -210,7 +210,8 @@ impl Worker {
     /// Takes the requests of these connections, runs a batch, and answers.
     fn turn(&mut self, ready: &[usize]) {
         self.shares.begin(self.pending.len());
-        // Another connection is the first in each turn, because the operations of a turn are limited.
+        // Another connection is the first in each turn, because the operations of a turn are
+        // limited.
         let first =
             ready.len() - (self.swept.elapsed().subsec_nanos() as usize) % ready.len().max(1);
         for key in ready[first.min(ready.len())..].iter().chain(&ready[..first.min(ready.len())]) {

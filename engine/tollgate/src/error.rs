@@ -32,8 +32,8 @@ pub struct CliError {
 }
 
 impl CliError {
-    /// Creates an error with this message; line feeds become spaces. Other control characters, which
-    /// may come from a file, command no terminal.
+    /// Creates an error with this message; line feeds become spaces. Other control characters,
+    /// which may come from a file, command no terminal.
     pub fn new(why: impl fmt::Display) -> Self {
         let lines = why.to_string();
         let words: Vec<&str> =

@@ -37,11 +37,12 @@ pub struct Options {
 pub const ABOUT: &str = "Measure and explain what a TLS connection costs, and make it cost less";
 
 /// The verbs that `tollgate-ladder` has, in the order of its help.
-pub const MEASURING: &str = "agent, bench, compare, completions, fleet, kernel, ladder, man, model, \
-                             report, serve, session, simulate, speed, trial, tune, workload";
+pub const MEASURING: &str = "agent, bench, compare, completions, fleet, kernel, ladder, man, \
+                             model, report, serve, session, simulate, speed, trial, tune, workload";
 
 const AFTER: &str = "\
-Start with 'tollgate ladder', or 'tollgate bench https://HOST/' for a server of your own. The program
+Start with 'tollgate ladder', or 'tollgate bench https://HOST/' for a server of your own. The \
+program
 tollgate-ladder has these and the other verbs that measure; 'tollgate-ladder --help' lists them.
 
 Exit codes: 0 done; 1 measured, but the figures are not valid; 2 error, one line on standard error;

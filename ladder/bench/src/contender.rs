@@ -35,8 +35,8 @@ impl<'a> Contender<'a> {
         Self { name: name.into(), operations_per_run, run: Box::new(run) }
     }
 
-    /// Returns the same contender with `times` runs in each run (0 counts as 1), so that each sample
-    /// includes an expense of only some runs.
+    /// Returns the same contender with `times` runs in each run (0 counts as 1), so that each
+    /// sample includes an expense of only some runs.
     #[must_use]
     pub fn repeated(self, times: u32) -> Self {
         let times = times.max(1);

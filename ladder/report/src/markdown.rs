@@ -45,8 +45,8 @@ pub fn speed(records: &[Record]) -> String {
          intervals"
     });
     format!(
-        "On {cpu}: sign operations per second of one core (PKCS#1 v1.5, SHA-256){times}.\n\n{rows}\n\
-         Measured{date}, in one run on one thread{spent}:\n\n{}",
+        "On {cpu}: sign operations per second of one core (PKCS#1 v1.5, \
+         SHA-256){times}.\n\n{rows}\nMeasured{date}, in one run on one thread{spent}:\n\n{}",
         indented(&heading::lines(records)),
     )
 }

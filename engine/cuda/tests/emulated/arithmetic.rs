@@ -120,9 +120,9 @@ fn random_products_are_right() {
     }
 }
 
-/// A number of twice the prime's length enters Montgomery form as a sum of two terms below R. If both
-/// are near R, as for primes near 0.75 R, the sum may be above R even after one subtraction of the
-/// prime, unless one term is at most the prime.
+/// A number of twice the prime's length enters Montgomery form as a sum of two terms below R. If
+/// both are near R, as for primes near 0.75 R, the sum may be above R even after one subtraction of
+/// the prime, unless one term is at most the prime.
 #[test]
 fn numbers_of_twice_the_length_enter_montgomery_form() {
     let mut rng = fastrand::Rng::with_seed(30);

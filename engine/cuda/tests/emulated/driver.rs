@@ -1,4 +1,5 @@
-//! The GPU through a library that has the functions of NVIDIA's driver: `device/emulated_driver.cpp`.
+//! The GPU through a library that has the functions of NVIDIA's driver:
+//! `device/emulated_driver.cpp`.
 
 use core::ffi::{c_int, c_uint};
 use core::time::Duration;

@@ -1,5 +1,5 @@
-//! Checks a unit: results must be right in batches of every size, a refusal must affect its own request
-//! only, and with several threads each request must get its own answer.
+//! Checks a unit: results must be right in batches of every size, a refusal must affect its own
+//! request only, and with several threads each request must get its own answer.
 
 use std::sync::{Arc, Mutex};
 use std::thread;

@@ -1,6 +1,6 @@
-//! The compiled kernels for GPUs, instruction by instruction: whole operations with the committed PTX
-//! are right, all threads of a warp take part in each exchange, and no branch and no address depends
-//! on a key, an input or a result.
+//! The compiled kernels for GPUs, instruction by instruction: whole operations with the committed
+//! PTX are right, all threads of a warp take part in each exchange, and no branch and no address
+//! depends on a key, an input or a result.
 //!
 //! Keys of 3072 and 4096 bits need `TOLLGATE_TEST_LONG`.
 #![allow(clippy::unwrap_used, reason = "tests")]

@@ -98,8 +98,8 @@ impl Power {
     /// x := x * 2^s - q * m for 1 <= s <= [`STEP`], with a q that keeps x below 3m.
     ///
     /// Let M = m / 2^(bits - 32), which is at least 2^31 and below 2^32, d = floor(M) + 1, y = x *
-    /// 2^s, u = floor(y / 2^(bits - 32)) and q = floor(u / d). From x < 3m, u < 2^32 M < 2^64. Since
-    /// d > M, q <= y / m. And y / m < (u + 1) / M, so y / m - q < u (1/M - 1/d) + 1/M + 1
+    /// 2^s, u = floor(y / 2^(bits - 32)) and q = floor(u / d). From x < 3m, u < 2^32 M < 2^64.
+    /// Since d > M, q <= y / m. And y / m < (u + 1) / M, so y / m - q < u (1/M - 1/d) + 1/M + 1
     /// <= 2^32 / d + 1/M + 1 < (2 - 2^-30) + 2^-31 + 1 < 3.
     fn double(&mut self, s: usize) {
         let at = self.bits - 32;

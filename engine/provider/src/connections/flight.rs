@@ -102,8 +102,8 @@ impl Flight {
         (self.socket, self.is_old, self.sent) = (None, false, 0);
     }
 
-    /// Connects, sends and receives as far as that is possible without a wait. Returns `None` if the
-    /// answer has not come.
+    /// Connects, sends and receives as far as that is possible without a wait. Returns `None` if
+    /// the answer has not come.
     pub(super) fn advance(&mut self, path: &Path) -> Result<Option<Answer>, Failure> {
         if self.socket.is_none() {
             match open(path) {
@@ -184,7 +184,8 @@ impl Flight {
         epoll::add(epoll, socket, epoll::EventData::new_u64(0), event)
     }
 
-    /// Ends [`watch`](Self::watch): the connection outlives the request, and is not to wake its job.
+    /// Ends [`watch`](Self::watch): the connection outlives the request, and is not to wake its
+    /// job.
     pub(crate) fn unwatch(&self, epoll: &OwnedFd) {
         for descriptor in self.socket.iter().chain(&self.timer) {
             // It fails if it was not watched.

@@ -1,7 +1,7 @@
 //! A connection that is not in use.
 //!
-//! Meanwhile the program may close all descriptors, with closefrom(3), and open others with the same
-//! numbers. So a socket is used or closed only if its number still stands for it.
+//! Meanwhile the program may close all descriptors, with closefrom(3), and open others with the
+//! same numbers. So a socket is used or closed only if its number still stands for it.
 
 use core::mem;
 use std::os::fd::OwnedFd;

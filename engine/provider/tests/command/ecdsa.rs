@@ -1,5 +1,5 @@
-//! The command `openssl` with EC keys: it signs with the module, and does everything else as without
-//! it.
+//! The command `openssl` with EC keys: it signs with the module, and does everything else as
+//! without it.
 
 use crate::host::openssl_conf::Folder;
 
@@ -76,7 +76,8 @@ fn certificates_are_signed_and_verified() {
         let make = |words: &str| folder.openssl(makes, words);
         let read = |words: &str| folder.openssl(reads, words);
         make(
-            "req -x509 -key key.pem -sha384 -subj /CN=ca -addext basicConstraints=CA:TRUE -out ca.pem",
+            "req -x509 -key key.pem -sha384 -subj /CN=ca -addext basicConstraints=CA:TRUE -out \
+             ca.pem",
         );
         make("req -new -key p384.pem -subj /CN=leaf -out leaf.csr");
         make("x509 -req -in leaf.csr -CA ca.pem -CAkey key.pem -set_serial 1 -out leaf.pem");

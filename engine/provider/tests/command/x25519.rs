@@ -1,4 +1,5 @@
-//! The command `openssl` with X25519 keys: it reads, writes and uses all keys as without the module.
+//! The command `openssl` with X25519 keys: it reads, writes and uses all keys as without the
+//! module.
 
 use crate::host::openssl_conf::Folder;
 
@@ -75,8 +76,8 @@ fn secrets_are_derived() {
     assert!(counted(&folder, "derivations") > 100);
 }
 
-/// A certificate of an X25519 key, signed by another key, and CMS for such a recipient: both work or
-/// fail as without the module, because the support of CMS depends on the release.
+/// A certificate of an X25519 key, signed by another key, and CMS for such a recipient: both work
+/// or fail as without the module, because the support of CMS depends on the release.
 #[test]
 fn certificates_and_cms_work_as_without_the_module() {
     let folder = folder();

@@ -94,7 +94,8 @@ fn signatures_are_verified_across_providers() {
     assert_eq!(errors(), "");
 }
 
-/// A signature that is no DER of two positive numbers is an error (-1), not an invalid signature (0).
+/// A signature that is no DER of two positive numbers is an error (-1), not an invalid signature
+/// (0).
 #[test]
 fn results_of_verifications_equal_openssl_s() {
     let Some((host, key)) = p256() else { return };
@@ -135,7 +136,8 @@ fn results_of_verifications_equal_openssl_s() {
     }
 }
 
-/// RFC 6979, section A.2.5: signatures of "sample" and of "test". OpenSSL has the nonce type since 3.2.
+/// RFC 6979, section A.2.5: signatures of "sample" and of "test". OpenSSL has the nonce type since
+/// 3.2.
 #[test]
 fn deterministic_signatures_are_those_of_the_rfc() {
     let Some(host) = host() else { return };
@@ -273,8 +275,8 @@ fn other_curves_stay_with_openssl() {
     }
 }
 
-/// A key without a private half verifies with OpenSSL's own provider, also after the same public key
-/// signed here with its private half.
+/// A key without a private half verifies with OpenSSL's own provider, also after the same public
+/// key signed here with its private half.
 #[test]
 fn public_keys_stay_with_openssl() {
     let Some((host, pair)) = p256() else { return };
@@ -294,8 +296,8 @@ fn public_keys_stay_with_openssl() {
     assert_eq!(error, theirs);
 }
 
-/// A key whose public half belongs to another secret number signs with OpenSSL's own provider, as it
-/// would without this one.
+/// A key whose public half belongs to another secret number signs with OpenSSL's own provider, as
+/// it would without this one.
 #[test]
 fn inconsistent_keys_stay_with_openssl() {
     let Some(host) = host() else { return };

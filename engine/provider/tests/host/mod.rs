@@ -83,8 +83,8 @@ impl Host {
         })
     }
 
-    /// Loads the provider that is linked into this program by a configuration. It has these lines in
-    /// the provider's section, and prefers the provider's operations.
+    /// Loads the provider that is linked into this program by a configuration. It has these lines
+    /// in the provider's section, and prefers the provider's operations.
     pub(crate) fn configured(lines: &str) -> Self {
         Self::new(|context| {
             let name = add_builtin(context);
@@ -98,8 +98,8 @@ impl Host {
         })
     }
 
-    /// The same, with curves that the lines switch on. Returns `None` if no kernels run here: OpenSSL
-    /// has these operations then.
+    /// The same, with curves that the lines switch on. Returns `None` if no kernels run here:
+    /// OpenSSL has these operations then.
     pub(crate) fn with_curves(lines: &str) -> Option<Self> {
         if P256::best().is_err() {
             println!("not run: this processor has no kernels of the curves");
@@ -113,7 +113,8 @@ impl Host {
         Self::loaded(Loading::ProviderFirst, add_builtin)
     }
 
-    /// Makes a new context that of this thread, and loads the providers into the context of the thread.
+    /// Makes a new context that of this thread, and loads the providers into the context of the
+    /// thread.
     pub(crate) fn of_thread() -> Self {
         Self::loaded(Loading::IntoContextOfThread, add_builtin)
     }
@@ -123,8 +124,8 @@ impl Host {
     }
 
     fn loaded(how: Loading, prepare: impl FnOnce(*mut OSSL_LIB_CTX) -> String) -> Self {
-        // libcrypto numbers the sources of errors from 128, one for each loaded provider, and stores
-        // eight bits. After 128 providers, errors have no texts; a host loads two.
+        // libcrypto numbers the sources of errors from 128, one for each loaded provider, and
+        // stores eight bits. After 128 providers, errors have no texts; a host loads two.
         static HOSTS: AtomicUsize = AtomicUsize::new(0);
         let hosts = HOSTS.fetch_add(1, Ordering::Relaxed);
         assert!(hosts < 60, "too many hosts in one process: share one, or add a test program");

@@ -1,5 +1,5 @@
-//! Keys that a program creates after operations of this provider: the default provider creates them,
-//! of all curves and sizes, as without this provider.
+//! Keys that a program creates after operations of this provider: the default provider creates
+//! them, of all curves and sizes, as without this provider.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 #[path = "../host/mod.rs"]
@@ -52,8 +52,8 @@ fn generate_rsa(host: &Host, query: &CStr, bits: u64, primes: u64) -> Result<Key
     generate(host, c"RSA", query, &[bits, primes])
 }
 
-/// Creates a key from the public values of another one. OpenSSL leaves no error for the curves whose
-/// values it does not accept.
+/// Creates a key from the public values of another one. OpenSSL leaves no error for the curves
+/// whose values it does not accept.
 fn public_half(host: &Host, name: &CStr, query: &CStr, key: &Key) -> Option<Key> {
     let mut params = ptr::null_mut();
     // SAFETY: a key, and a pointer that the call may write.

@@ -16,8 +16,8 @@ fn abandoned_requests_leak_nothing() {
     alone("abandoned_remote::abandoned_requests_leak_nothing", abandon_alone);
 }
 
-/// Starts jobs, without Rust objects on their stacks, and frees each one in the order of `SSL_free`.
-/// Its key is freed before, so only the request holds it.
+/// Starts jobs, without Rust objects on their stacks, and frees each one in the order of
+/// `SSL_free`. Its key is freed before, so only the request holds it.
 fn abandon(host: &Host, stub: &str, jobs: usize) {
     for _ in 0..jobs {
         let key = host.key(stub);

@@ -54,8 +54,8 @@ fn both_sides_agree_on_a_hybrid_secret() {
     assert_eq!(secret.secret_bytes(), done.secret.secret_bytes());
 }
 
-/// Shares of a wrong length, X25519 of a low order, and an invalid encapsulation key: its numbers of
-/// twelve bits are above the prime of ML-KEM.
+/// Shares of a wrong length, X25519 of a low order, and an invalid encapsulation key: its numbers
+/// of twelve bits are above the prime of ML-KEM.
 #[test]
 fn invalid_hybrid_shares_are_refused() {
     if has_no_curves() {
@@ -102,8 +102,8 @@ fn invalid_public_keys_are_refused() {
     }
 }
 
-/// Points that are not on the curve, with a coordinate of the prime or above, the neutral point, and
-/// compressed points.
+/// Points that are not on the curve, with a coordinate of the prime or above, the neutral point,
+/// and compressed points.
 #[test]
 fn invalid_points_are_refused() {
     if has_no_curves() {

@@ -18,8 +18,8 @@ pub(super) enum Until {
 }
 
 impl Worker {
-    /// Runs operations, writes their lines, and adds their answers. Returns the connections that have
-    /// answers.
+    /// Runs operations, writes their lines, and adds their answers. Returns the connections that
+    /// have answers.
     pub(super) fn answer(&mut self, until: Until) -> Vec<usize> {
         type Results = Vec<(Origin, Operation, Result<Zeroizing<Vec<u8>>, ErrorCode>)>;
         let mut results: Results = Vec::with_capacity(self.pending.len());

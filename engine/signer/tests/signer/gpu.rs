@@ -174,8 +174,8 @@ fn signatures_of_a_gpu_are_valid_and_ecdsa_stays_on_the_processor() {
     assert!(said(&rig).is_empty());
 }
 
-/// The requests that come while a worker waits for a batch fill the next batches of the device: more
-/// than the 64 of a turn without a GPU.
+/// The requests that come while a worker waits for a batch fill the next batches of the device:
+/// more than the 64 of a turn without a GPU.
 #[test]
 fn a_turn_has_the_operations_of_two_batches() {
     const FILL: usize = 48;

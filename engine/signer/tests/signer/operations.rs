@@ -114,8 +114,8 @@ pub(crate) fn send_unsuitable(rig: &Rig) {
     assert!(is_valid("rsa-2048.pem", SIGN, &client.run("rsa-2048.pem", SIGN, &digest).unwrap()));
 }
 
-/// Twelve connections with four requests each at a time, each for a message of its own: every answer
-/// is that of its request, and operations shared batches.
+/// Twelve connections with four requests each at a time, each for a message of its own: every
+/// answer is that of its request, and operations shared batches.
 #[test]
 fn requests_of_many_connections_meet_in_batches() {
     let rig = Rig::start(r#"["site", "curve"]"#, ALL);

@@ -41,7 +41,8 @@ fn the_audit_log_has_each_operation_and_no_payload() {
     assert_eq!(rig.audit().lines().count(), 1);
 }
 
-/// The answers of the first batch find a peer that is gone. Its place may be another connection's then.
+/// The answers of the first batch find a peer that is gone. Its place may be another connection's
+/// then.
 #[test]
 fn the_operations_of_a_lost_connection_are_nobody_s() {
     let rig = Rig::start(r#"["site"]"#, r#"["sign"]"#);

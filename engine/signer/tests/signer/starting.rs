@@ -38,8 +38,8 @@ fn settings_that_are_not_usable_are_refused() {
         ),
         (
             good.replace("workers = 2", "unit = \"gpu\""),
-            "line 3: `unit`: the filter refuses the system calls of the GPU's driver: set `seccomp = \
-             false` too",
+            "line 3: `unit`: the filter refuses the system calls of the GPU's driver: set `seccomp \
+             = false` too",
         ),
         (good.replace("ec-p256.pem", "missing.pem"), "check the path"),
         (good.replace("ec-p256.pem", "rsa-1024.pem"), "less than 2048 bits"),

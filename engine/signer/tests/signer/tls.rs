@@ -161,7 +161,8 @@ impl TlsRig {
 pub(crate) fn tables(files: &Folder, clients: &str) -> String {
     let path = |name| files.path(name);
     format!(
-        "{clients}[tls]\naddress = \"127.0.0.1:0\"\nchain = {:?}\nkey = {:?}\nclient_roots = {:?}\n",
+        "{clients}[tls]\naddress = \"127.0.0.1:0\"\nchain = {:?}\nkey = {:?}\nclient_roots = \
+         {:?}\n",
         path("chain.pem"),
         path("key.pem"),
         path("roots.pem")

@@ -139,8 +139,8 @@ fn invalid_keys_are_refused_and_others_checked() {
 #[test]
 fn text_and_other_blocks_around_a_key_are_skipped() {
     let file = scratch("comment.pem");
-    let before = "\u{feff}# The line\n# -----BEGIN RSA PRIVATE KEY----- is not here.\nBag Attributes\n\
-                  -----BEGIN CERTIFICATE-----\nM*AA\n-----END CERTIFICATE-----\n";
+    let before = "\u{feff}# The line\n# -----BEGIN RSA PRIVATE KEY----- is not here.\nBag \
+                  Attributes\n-----BEGIN CERTIFICATE-----\nM*AA\n-----END CERTIFICATE-----\n";
     for (name, format) in [("rsa-2048.pem", "PKCS#8"), ("rsa-2048-pkcs1.pem", "PKCS#1")] {
         let key = fs::read_to_string(keys().join(name)).unwrap();
         fs::write(&file, format!("{before}{key}").replace('\n', "\r\n")).unwrap();

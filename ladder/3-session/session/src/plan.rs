@@ -226,7 +226,8 @@ impl SessionPlan {
             (!(1..self.sessions.len()).any(twice), "it names a session twice"),
             (
                 self.sessions.iter().all(has_key),
-                "keys are rsa-1024, rsa-2048, rsa-3072, rsa-4096, ecdsa-p256, ecdsa-p384 or ed25519",
+                "keys are rsa-1024, rsa-2048, rsa-3072, rsa-4096, ecdsa-p256, ecdsa-p384 or \
+                 ed25519",
             ),
             (self.sessions.iter().all(signs), "the engine tollgate has keys with RSA or on P-256"),
             (self.sessions.iter().all(Session::is_possible), UNFIT),

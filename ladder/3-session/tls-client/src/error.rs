@@ -91,8 +91,8 @@ errors! {
         SendAfterClose = "application data or a key update after close";
         SentTooMuch = "more bytes announced as sent than were waiting";
         SessionUnfit = "the session to resume is empty, or of another suite";
-        ServerName = "not a DNS name in ASCII of at most 253 bytes, without a dot at its end; leave \
-            it out for an address";
+        ServerName = "not a DNS name in ASCII of at most 253 bytes, without a dot at its end; \
+            leave it out for an address";
     }
 }
 

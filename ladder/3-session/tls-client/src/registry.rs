@@ -102,8 +102,8 @@ impl Group {
         }
     }
 
-    /// Returns whether the server encapsulates the secret to the client's public key, and has no key
-    /// pair of its own.
+    /// Returns whether the server encapsulates the secret to the client's public key, and has no
+    /// key pair of its own.
     #[must_use]
     pub const fn is_kem(self) -> bool {
         matches!(self, Self::X25519MlKem768)

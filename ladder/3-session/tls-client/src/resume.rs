@@ -73,8 +73,8 @@ impl Connection {
         self.kept.take(into)
     }
 
-    /// Queues a `ClientHello` that offers [`Self::offered`]. After a `HelloRetryRequest`, it returns
-    /// the server's cookie and has no early data (RFC 8446 §4.2.10).
+    /// Queues a `ClientHello` that offers [`Self::offered`]. After a `HelloRetryRequest`, it
+    /// returns the server's cookie and has no early data (RFC 8446 §4.2.10).
     pub(crate) fn say_hello(&mut self, cookie: &[u8], early_data: bool) {
         let (session, settings) = (&self.session, &self.config.settings);
         let hello = Hello {

@@ -103,7 +103,8 @@ impl Cipher {
         }
     }
 
-    /// Returns the block length in bytes of a block cipher in CBC mode, which is also that of its IV.
+    /// Returns the block length in bytes of a block cipher in CBC mode, which is also that of its
+    /// IV.
     pub const fn block_bytes(self) -> Option<usize> {
         match self {
             Self::Aes128Cbc(_) | Self::Aes256Cbc(_) => Some(16),

@@ -22,8 +22,9 @@ const FORGOTTEN_AFTER: Duration = Duration::from_secs(10);
 /// Interval of looking for the start.
 const TICK: Duration = Duration::from_millis(5);
 
-/// Serves the controllers of a fleet on NATS, one after another. `version` and `machine` are those of
-/// this program and this machine. `tell` gets a line when a controller comes and when it has gone.
+/// Serves the controllers of a fleet on NATS, one after another. `version` and `machine` are those
+/// of this program and this machine. `tell` gets a line when a controller comes and when it has
+/// gone.
 ///
 /// The agent loads only the server that the controller names, and only if this server may be loaded
 /// ([`Site::find`]). In a run it stops by itself when the controller is gone, or silent for

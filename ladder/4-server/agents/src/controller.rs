@@ -96,9 +96,9 @@ impl Controller {
     ///
     /// # Errors
     ///
-    /// [`Error::Agent`] if there is no connection to NATS or too few agents, if an agent has another
-    /// version or another controller or gets no consent, or if the server has a loopback address and
-    /// an agent another network. [`Error::Stopped`] if `stop` returned true.
+    /// [`Error::Agent`] if there is no connection to NATS or too few agents, if an agent has
+    /// another version or another controller or gets no consent, or if the server has a loopback
+    /// address and an agent another network. [`Error::Stopped`] if `stop` returned true.
     pub fn start(
         address: &Address,
         nats: &Nats,

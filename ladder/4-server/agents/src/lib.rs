@@ -10,8 +10,8 @@
 //! [`Segment`](tollgate_load::Segment): some of the threads. The union of the arrivals is that of
 //! one process with as many threads, and nothing is coordinated under load.
 //!
-//! **Requests and answers** ([`Request`], [`Answer`]) are those of NATS. Only the controller asks. A
-//! message may be lost: every request may come twice, and is sent again until it is answered. The
+//! **Requests and answers** ([`Request`], [`Answer`]) are those of NATS. Only the controller asks.
+//! A message may be lost: every request may come twice, and is sent again until it is answered. The
 //! names of both sides are in the subjects, so that the NATS server decides which side may command
 //! another.
 //!
@@ -26,12 +26,12 @@
 //!
 //! "Alive", to all, is sent every 200 ms from the beginning to the end, and then "leave".
 //!
-//! **Clocks.** Both sides use monotonic clocks, so that nobody can set them. The controller takes the
-//! offset from the question with the shortest round trip of 20; its error is half this round trip.
-//! It then sends each agent the same start on the agent's own clock. An agent that learns the start
-//! after it has passed refuses the run. Another reading after the run compares the clocks' rates.
-//! All times of a transaction come from one clock; the error of the offset affects only the start
-//! and the borders of the measured part.
+//! **Clocks.** Both sides use monotonic clocks, so that nobody can set them. The controller takes
+//! the offset from the question with the shortest round trip of 20; its error is half this round
+//! trip. It then sends each agent the same start on the agent's own clock. An agent that learns the
+//! start after it has passed refuses the run. Another reading after the run compares the clocks'
+//! rates. All times of a transaction come from one clock; the error of the offset affects only the
+//! start and the borders of the measured part.
 //!
 //! **Sums.** Counts, bins, seconds and histograms of all agents are added, which is exact: no
 //! quantile is averaged. The sum is judged like that of one process. Each agent's machine, counts

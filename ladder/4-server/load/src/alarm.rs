@@ -34,7 +34,8 @@ impl Alarm {
     }
 
     /// Arms the timer for `at`. The caller need not read the timer after it fires, but says that it
-    /// has [`fired`](Self::fired). If the timer is already armed for this time, the call does nothing.
+    /// has [`fired`](Self::fired). If the timer is already armed for this time, the call does
+    /// nothing.
     pub(crate) fn set(&mut self, at: Instant, now: Instant) -> Result<(), Error> {
         if self.set_for == Some(at) {
             return Ok(());

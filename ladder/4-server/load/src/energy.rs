@@ -1,8 +1,8 @@
 //! Energy of the processor's packages, from the counters of RAPL (Running Average Power Limit).
 //!
-//! Linux has them in `/sys/class/powercap/intel-rapl:N`, also for AMD, on real machines but seldom on
-//! virtual ones; only root may read them by default. A counter covers a whole package: all its cores,
-//! its caches, and what they do for any program.
+//! Linux has them in `/sys/class/powercap/intel-rapl:N`, also for AMD, on real machines but seldom
+//! on virtual ones; only root may read them by default. A counter covers a whole package: all its
+//! cores, its caches, and what they do for any program.
 
 use core::time::Duration;
 use std::fs;
@@ -12,8 +12,8 @@ use std::time::Instant;
 /// The folder of the counters.
 const COUNTERS: &str = "/sys/class/powercap";
 
-/// The longest time between two readings. A counter of 2^32 units of 61 uJ begins again after 262 kJ,
-/// which a package with 400 W uses in 655 s; twice would not be noticed.
+/// The longest time between two readings. A counter of 2^32 units of 61 uJ begins again after 262
+/// kJ, which a package with 400 W uses in 655 s; twice would not be noticed.
 const LONGEST: Duration = Duration::from_secs(600);
 
 /// The counters of all packages of this machine.
@@ -35,7 +35,8 @@ pub(crate) struct EnergyReading {
 }
 
 impl Packages {
-    /// Returns the counters of this machine; `None` if it has none, or this process may not read them.
+    /// Returns the counters of this machine; `None` if it has none, or this process may not read
+    /// them.
     pub(crate) fn of_machine() -> Option<Self> {
         Self::below(Path::new(COUNTERS))
     }

@@ -163,8 +163,8 @@ const V2_HEADER_BYTES: usize = 40;
 /// Reads what [`encoded`] wrote: a histogram with the range of [`Latency`] and these digits.
 pub(crate) fn decoded<T: Counter>(text: &str, digits: u8) -> Option<Histogram<T>> {
     let bytes = Base64::decode_vec(text).ok()?;
-    // After a cookie and a length: the format without DEFLATE. Its header is read first, because another
-    // range, or another length of the counts, would take any amount of memory.
+    // After a cookie and a length: the format without DEFLATE. Its header is read first, because
+    // another range, or another length of the counts, would take any amount of memory.
     let v2 = decompress_to_vec_zlib_with_limit(bytes.get(8..)?, V2_BYTES_MAX).ok()?;
     let header = |from: usize, bytes: &[u8]| v2.get(from..)?.starts_with(bytes).then_some(());
     let counts_bytes = u32::try_from(v2.len().checked_sub(V2_HEADER_BYTES)?).ok()?;

@@ -45,8 +45,8 @@
 //! * The system accounts CPU time. On loopback it delivers a packet within the call that sends the
 //!   packet, so part of the server's receiving is charged to the client, and vice versa.
 //! * An invalid run has no figures. Doubts are reported with the figures.
-//! * [`run_requests`] sends requests over connections that stay open ([`Requester`]), such as those to
-//!   a signer. Each request counts as a transaction.
+//! * [`run_requests`] sends requests over connections that stay open ([`Requester`]), such as those
+//!   to a signer. Each request counts as a transaction.
 //! * Load goes to this machine and to private networks. For any other server, the user must name
 //!   the host, and the server itself must consent ([`Target::admit`]).
 //!

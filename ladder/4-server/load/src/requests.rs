@@ -1,7 +1,7 @@
 //! Requests on connections that stay open, such as those to a signer.
 //!
-//! The plan's arrivals, times, limits and verdict are those of transactions; each request is one. The
-//! calling thread is the only one of the load.
+//! The plan's arrivals, times, limits and verdict are those of transactions; each request is one.
+//! The calling thread is the only one of the load.
 
 use core::time::Duration;
 use std::collections::VecDeque;
@@ -70,11 +70,11 @@ const SWEEP: Duration = Duration::from_millis(20);
 const UNCHECKED_MAX: usize = 4096;
 
 /// Runs a plan whose connections are these, with the calling thread. Each connection has
-/// `plan.connections / requesters.len()` requests in flight. Of the plan, what concerns TLS and HTTP
-/// is not used.
+/// `plan.connections / requesters.len()` requests in flight. Of the plan, what concerns TLS and
+/// HTTP is not used.
 ///
-/// A request without answer for the plan's `phase_ms_max`, or the end of a connection, ends the run:
-/// it is invalid.
+/// A request without answer for the plan's `phase_ms_max`, or the end of a connection, ends the
+/// run: it is invalid.
 ///
 /// # Errors
 ///
@@ -141,8 +141,8 @@ struct Asking<'r, 'c> {
     recorder: Recorder,
     poll: Poll,
     alarm: Alarm,
-    /// The requests without an answer, by their number. A request with number n goes over connection
-    /// n modulo the number of connections.
+    /// The requests without an answer, by their number. A request with number n goes over
+    /// connection n modulo the number of connections.
     flights: Vec<Option<Flight>>,
     unchecked: VecDeque<Answered>,
     live: usize,
@@ -185,7 +185,8 @@ impl Asking<'_, '_> {
         Ok(Report { tally, cpu, server_gone, ended_at: self.heard })
     }
 
-    /// Returns the CPU time of this thread in the sustained part, or the failure that ended the run.
+    /// Returns the CPU time of this thread in the sustained part, or the failure that ended the
+    /// run.
     #[allow(clippy::type_complexity, reason = "an error of this machine, or one of the server")]
     fn turns(
         &mut self,

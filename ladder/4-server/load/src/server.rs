@@ -91,8 +91,8 @@ impl<'a> Server<'a> {
         Self { agents: Some(Box::new(agents)), ..self }
     }
 
-    /// Sets the callback for each run; it also gets stopped runs, for which [`run`](crate::run) returns an
-    /// error.
+    /// Sets the callback for each run; it also gets stopped runs, for which [`run`](crate::run)
+    /// returns an error.
     #[must_use]
     pub fn with_witness(self, witness: impl FnMut(&Outcome) + 'a) -> Self {
         Self { witness: Some(Box::new(witness)), ..self }

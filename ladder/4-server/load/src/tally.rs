@@ -86,7 +86,8 @@ impl Tally {
         }
     }
 
-    /// Combines the bins that were planned into those of `ended`, which describes how the run ended.
+    /// Combines the bins that were planned into those of `ended`, which describes how the run
+    /// ended.
     pub(crate) fn end_bins(&mut self, planned: &Schedule, ended: &Schedule) {
         let each = ended.bin_width.as_nanos() / planned.bin_width.as_nanos();
         let each = usize::try_from(each).unwrap_or(1).max(1);

@@ -92,8 +92,9 @@ impl Target {
         Self { identity: Some(identity), ..self }
     }
 
-    /// Sets the maximum length of the TCP segments of both sides in bytes, TCP options included: 1460
-    /// is that of Ethernet. The system refuses less than 88 and more than 32767 when a run begins.
+    /// Sets the maximum length of the TCP segments of both sides in bytes, TCP options included:
+    /// 1460 is that of Ethernet. The system refuses less than 88 and more than 32767 when a run
+    /// begins.
     #[must_use]
     pub fn with_segment_bytes(self, bytes: u32) -> Self {
         Self { segment_bytes: Some(bytes), ..self }

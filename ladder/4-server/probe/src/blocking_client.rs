@@ -60,8 +60,8 @@ impl Failed {
         )
     }
 
-    /// Returns how much the failure says about the reason why no handshake succeeds. That one of two
-    /// versions is refused says little; that the server answers with an older one says all.
+    /// Returns how much the failure says about the reason why no handshake succeeds. That one of
+    /// two versions is refused says little; that the server answers with an older one says all.
     pub(crate) const fn weight(&self) -> u8 {
         match self {
             Self::Tls(TlsError::Violation { violation: Violation::Version { found }, .. })

@@ -161,7 +161,8 @@ mod tests {
         assert_eq!(word(&[operation("cipher"), operation("rand CTR-DRBG")]), Some("random"));
     }
 
-    /// The entry functions of the provider, the queue and libcrypto are the same for all algorithms.
+    /// The entry functions of the provider, the queue and libcrypto are the same for all
+    /// algorithms.
     #[test]
     fn tollgate_s_algorithms_are_parts_of_their_own() {
         let ours = |symbol: &str| frame(symbol, "libtollgate_provider.so");

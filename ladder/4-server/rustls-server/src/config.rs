@@ -57,8 +57,8 @@ impl Config {
         Queue::start(config, units).map(Some).map_err(refused)
     }
 
-    /// Returns the configuration of rustls. If there is an engine, an RSA key signs through it, and a
-    /// key on P-256 with its kernels.
+    /// Returns the configuration of rustls. If there is an engine, an RSA key signs through it, and
+    /// a key on P-256 with its kernels.
     pub(crate) fn tls(&self, engine: Option<&Queue<PrivateJob>>) -> io::Result<ServerConfig> {
         let Certificate::Pem { chain, key } = self.certificate.to_pem().map_err(refused)? else {
             return Err(refused("the certificate is not PEM: convert it with to_pem()"));

@@ -219,8 +219,8 @@ fn identity(
     rest.iter().try_for_each(|certificate| context.add_extra_chain_cert(certificate.clone()))
 }
 
-/// Signs once, and looks up the provider for decryption if a suite needs decryption. A key caches its
-/// import, so handshakes use the same provider as this check.
+/// Signs once, and looks up the provider for decryption if a suite needs decryption. A key caches
+/// its import, so handshakes use the same provider as this check.
 fn check_engine(
     config: &Config,
     library: &LibCtx,

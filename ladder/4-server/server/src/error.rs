@@ -21,7 +21,8 @@ impl Error {
     pub(crate) fn openssl(doing: &'static str) -> impl FnOnce(ErrorStack) -> Self {
         move |stack| {
             Self(format!(
-                "OpenSSL failed {doing}: {}: is it version 3.0 or later, with its default provider?",
+                "OpenSSL failed {doing}: {}: is it version 3.0 or later, with its default \
+                 provider?",
                 one_line(&stack)
             ))
         }

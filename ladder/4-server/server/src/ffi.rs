@@ -98,15 +98,15 @@ pub(crate) fn add_builtin(
     check(unsafe { OSSL_PROVIDER_add_builtin(library.as_ptr(), name.as_ptr(), init) })
 }
 
-/// Sets the property query of fetches that have none of their own. `query` of a TLS context does not
-/// reach all of them: X25519MLKEM768 fetches its halves without a query.
+/// Sets the property query of fetches that have none of their own. `query` of a TLS context does
+/// not reach all of them: X25519MLKEM768 fetches its halves without a query.
 pub(crate) fn prefer(library: &LibCtxRef, query: &CStr) -> Result<(), ErrorStack> {
     // SAFETY: valid pointers; OpenSSL parses the query and keeps no pointer to it.
     check(unsafe { EVP_set_default_properties(library.as_ptr(), query.as_ptr()) })
 }
 
-/// Returns the private-key operations that the provider has counted in its library context, with RSA
-/// and on curves. Zero if the provider has no such counters.
+/// Returns the private-key operations that the provider has counted in its library context, with
+/// RSA and on curves. Zero if the provider has no such counters.
 pub(crate) fn operations(provider: &ProviderRef) -> SignerOperations {
     let (mut rsa, mut ecdsa, mut decryptions) = (0_u64, 0_u64, 0_u64);
     let (mut batches, mut batched) = (0_u64, 0_u64);
@@ -137,8 +137,8 @@ pub(crate) fn operations(provider: &ProviderRef) -> SignerOperations {
     SignerOperations { signatures: rsa + ecdsa, decryptions, batches, batched }
 }
 
-/// Decodes a private key of this kind into `library`, from any DER encoding that OpenSSL supports. To
-/// find the kind itself would take OpenSSL three times as long.
+/// Decodes a private key of this kind into `library`, from any DER encoding that OpenSSL supports.
+/// To find the kind itself would take OpenSSL three times as long.
 pub(crate) fn private_key(
     library: &LibCtxRef,
     query: &CStr,
@@ -197,7 +197,8 @@ pub(crate) fn set_ticket_key(
 ) -> Result<(), ErrorStack> {
     let length = c_long::try_from(key.len()).expect("80 bytes");
     let bytes = key.as_ptr().cast_mut().cast();
-    // SAFETY: a valid context; OpenSSL copies the bytes of a key of this length, and does not write.
+    // SAFETY: a valid context; OpenSSL copies the bytes of a key of this length, and does not
+    // write.
     check(unsafe { sys::SSL_CTX_ctrl(context.as_ptr(), SET_TICKET_KEYS, length, bytes) })
 }
 

@@ -1,4 +1,5 @@
-//! The server's TLS connections without sockets, event loop and thread, to measure their cost alone.
+//! The server's TLS connections without sockets, event loop and thread, to measure their cost
+//! alone.
 //!
 //! A [`Worker`] is created from the same [`Config`] as a server and has the same TLS context.
 
@@ -49,8 +50,8 @@ impl Worker {
     }
 
     /// Creates a TLS context with the certificate, the key and the library context of the
-    /// connections, and with their pauses. All other settings are OpenSSL's defaults. The worker must
-    /// outlive the context.
+    /// connections, and with their pauses. All other settings are OpenSSL's defaults. The worker
+    /// must outlive the context.
     ///
     /// # Errors
     ///
@@ -70,8 +71,8 @@ impl Worker {
         self.acceptor.connection()
     }
 
-    /// Returns the private-key operations of all connections so far; zero for an engine that does not
-    /// count.
+    /// Returns the private-key operations of all connections so far; zero for an engine that does
+    /// not count.
     #[must_use]
     pub fn operations(&self) -> SignerOperations {
         self.acceptor.operations()

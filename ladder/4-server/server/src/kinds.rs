@@ -14,8 +14,8 @@ use crate::unknown_name::UnknownName;
 pub enum Engine {
     /// OpenSSL's default provider.
     OpenSsl,
-    /// The provider of crate `tollgate-provider`, linked in, for RSA keys. For keys on P-256 too, if
-    /// the processor has AVX-512 IFMA, or AVX2, BMI2 and ADX.
+    /// The provider of crate `tollgate-provider`, linked in, for RSA keys. For keys on P-256 too,
+    /// if the processor has AVX-512 IFMA, or AVX2, BMI2 and ADX.
     Tollgate,
 }
 

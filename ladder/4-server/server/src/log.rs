@@ -1,8 +1,8 @@
 //! The access log: one line of JSON per handshake and per response. Load generators are checked
 //! against it.
 //!
-//! `docs/access-log.md` describes the format. Each worker collects lines and appends them in blocks,
-//! as nginx does with `buffer=64k flush=50ms`.
+//! `docs/access-log.md` describes the format. Each worker collects lines and appends them in
+//! blocks, as nginx does with `buffer=64k flush=50ms`.
 
 use core::net::IpAddr;
 use core::time::Duration;

@@ -130,8 +130,8 @@ impl Suite {
         self.protocol() == Protocol::Tls13 || needs_ecdsa != key.is_rsa()
     }
 
-    /// Returns the default suites: AES-128-GCM first, no CBC, ECDSA before RSA, and RSA key exchange
-    /// last and only if allowed.
+    /// Returns the default suites: AES-128-GCM first, no CBC, ECDSA before RSA, and RSA key
+    /// exchange last and only if allowed.
     pub(crate) fn defaults(allow_rsa_kx: bool) -> Vec<Self> {
         let mut suites = vec![
             Self::Aes128Gcm,

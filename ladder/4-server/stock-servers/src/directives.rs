@@ -15,8 +15,8 @@ impl Product {
 }
 
 impl Place<'_> {
-    /// Writes the directives of a context, each followed by `end`. `{folder}` and `{cores}` in values stand
-    /// for the server's folder and the number of its cores.
+    /// Writes the directives of a context, each followed by `end`. `{folder}` and `{cores}` in
+    /// values stand for the server's folder and the number of its cores.
     pub(crate) fn directives(&self, context: &str, own: &[(&str, &str)], end: &str) -> String {
         let mut all: Vec<(&str, &str)> = own.to_vec();
         for (name, value) in &self.settings.directives {

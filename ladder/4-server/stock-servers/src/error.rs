@@ -28,7 +28,8 @@ tollgate_load::messages! {
             "{} is not there: build the provider with cargo build, or say where it is",
             path.display();
         NotAsynchronous(product: Product) =>
-            "{product} cannot pause handshakes: switch asynchronous handshakes off, or take haproxy";
+            "{product} cannot pause handshakes: switch asynchronous handshakes off, or take \
+             haproxy";
         // libcrypto ignores a module that it cannot load
         NotLoaded { product: Product, module: PathBuf } =>
             "{product} has not loaded {}: see what openssl list -providers says of it",

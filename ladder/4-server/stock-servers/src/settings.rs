@@ -26,8 +26,8 @@ pub struct Settings {
     /// The address of an HTTP server that HAProxy and nginx pass all requests on to, instead of
     /// answering them.
     pub backend: Option<SocketAddr>,
-    /// The shell command of [`Product::Command`](crate::Product::Command), with `{port}` for the port
-    /// on 127.0.0.1, `{log}` for the access log, and `{folder}` for the folder of `chain.pem`,
+    /// The shell command of [`Product::Command`](crate::Product::Command), with `{port}` for the
+    /// port on 127.0.0.1, `{log}` for the access log, and `{folder}` for the folder of `chain.pem`,
     /// `key.pem` and the bodies, `www/bytes/N`.
     pub command: Option<String>,
     /// Pauses handshakes while the provider works. Supported by HAProxy and `openssl s_server`;
@@ -36,13 +36,14 @@ pub struct Settings {
     /// The mechanism of session resumption, for Apache, HAProxy and nginx. With `None` nothing
     /// beyond the default of the program is enabled.
     pub resumption: Option<Mechanism>,
-    /// Directives of the configuration file, for Apache, HAProxy and nginx: `CONTEXT.NAME` and value.
-    /// They take the place of those with the same name, or are added. `#` and a word after NAME allow
-    /// several directives of one name. Contexts are `main`, `events`, `http` and `listen` of nginx;
-    /// `global`, `defaults` and `bind` of HAProxy; `server` and `folder` of Apache.
+    /// Directives of the configuration file, for Apache, HAProxy and nginx: `CONTEXT.NAME` and
+    /// value. They take the place of those with the same name, or are added. `#` and a word after
+    /// NAME allow several directives of one name. Contexts are `main`, `events`, `http` and
+    /// `listen` of nginx; `global`, `defaults` and `bind` of HAProxy; `server` and `folder` of
+    /// Apache.
     pub directives: BTreeMap<String, String>,
-    /// The folder in which the server's folder is made, with its files and its log; with `None` that
-    /// for temporary files.
+    /// The folder in which the server's folder is made, with its files and its log; with `None`
+    /// that for temporary files.
     pub parent: Option<PathBuf>,
     /// Variables of the server's environment, such as `OPENSSL_ia32cap`, and their values.
     pub environment: BTreeMap<String, String>,

@@ -59,8 +59,9 @@ pub enum Standing {
     Withheld(Kind),
 }
 
-/// Lists the candidates that apply to a setup, in the order of tries: first those that nobody notices,
-/// then changes of security, then changes for clients; of each, the largest expectation first.
+/// Lists the candidates that apply to a setup, in the order of tries: first those that nobody
+/// notices, then changes of security, then changes for clients; of each, the largest expectation
+/// first.
 ///
 /// `factor` returns the speed-up of a candidate's parts; candidates without one are left out.
 pub fn prospects<'a>(

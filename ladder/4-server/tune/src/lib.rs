@@ -1,11 +1,11 @@
 //! Servers with changes, as data: experiments, and candidates that tune a server step by step.
 //!
-//! An [`Experiment`] is a file in TOML: servers and loads, each with one change, and the columns of its
-//! table. `tollgate bench experiment` runs it.
+//! An [`Experiment`] is a file in TOML: servers and loads, each with one change, and the columns of
+//! its table. `tollgate bench experiment` runs it.
 //!
-//! The method of tuning is that of \[HP01\]: profile, find the dominant part, say what to expect of a change
-//! before it is made, change one thing, measure again. This crate starts no server and measures
-//! nothing. `tollgate tune` gives it the shares of a profile and the measured ratios.
+//! The method of tuning is that of \[HP01\]: profile, find the dominant part, say what to expect of
+//! a change before it is made, change one thing, measure again. This crate starts no server and
+//! measures nothing. `tollgate tune` gives it the shares of a profile and the measured ratios.
 //!
 //! * A [`Candidate`] is a change, read from TOML: what it changes of a [`Setup`], the parts of the
 //!   profile that become cheaper, and the factor.

@@ -210,7 +210,8 @@ impl Story {
     }
 }
 
-/// Names the largest parts of the server's time. Parts that the profile divides further are left out.
+/// Names the largest parts of the server's time. Parts that the profile divides further are left
+/// out.
 fn state(shares: &Shares) -> String {
     let details = tollgate_profile::parts();
     let is_detail = |word: &str| details.iter().any(|part| part.word == word) || word == "idle";

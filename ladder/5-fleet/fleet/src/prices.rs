@@ -103,8 +103,8 @@ impl Prices {
 }
 
 impl PricedMachine {
-    /// Returns the cost of a million sessions if each core is busy for the share `utilisation` of the
-    /// time; `None` for a bought machine without years of use.
+    /// Returns the cost of a million sessions if each core is busy for the share `utilisation` of
+    /// the time; `None` for a bought machine without years of use.
     ///
     /// # Errors
     ///

@@ -27,8 +27,8 @@ impl SessionCost {
         Ok(Self { cpu_ns, bytes })
     }
 
-    /// Returns the CPU time per session from a record in nanoseconds. The caller must make sure that
-    /// the record contains server CPU time per session.
+    /// Returns the CPU time per session from a record in nanoseconds. The caller must make sure
+    /// that the record contains server CPU time per session.
     ///
     /// # Errors
     ///

@@ -1,8 +1,8 @@
 //! Response times by discrete-event simulation, where no closed form applies.
 //!
 //! A [`Simulator`] has cores with one queue. A core that is free serves the attempts that wait, up
-//! to the size of a batch, together: one session at a time, or a batch of private-key operations, as
-//! a worker of `tollgate signer` does. Clients can give up after a timeout and try again
+//! to the size of a batch, together: one session at a time, or a batch of private-key operations,
+//! as a worker of `tollgate signer` does. Clients can give up after a timeout and try again
 //! ([`Clients`]).
 
 use core::cmp::Reverse;
@@ -160,8 +160,8 @@ impl Simulator {
     }
 
     /// Simulates a run. Returns its sessions in the order of the arrivals, which are times from 0
-    /// on in increasing order. The seed determines service times and timeouts; it must not be that of
-    /// random arrivals.
+    /// on in increasing order. The seed determines service times and timeouts; it must not be that
+    /// of random arrivals.
     #[must_use]
     pub fn run(&self, arrivals: impl IntoIterator<Item = Nanos>, seed: u64) -> Vec<Outcome> {
         let mut random = fastrand::Rng::with_seed(seed);
@@ -279,8 +279,8 @@ impl Queue<'_> {
         arrival.into_iter().chain(repeated).min_by(f64::total_cmp)
     }
 
-    /// Removes the first attempt, if it has come by this time. Returns its time, its session, and the
-    /// number of attempts before it.
+    /// Removes the first attempt, if it has come by this time. Returns its time, its session, and
+    /// the number of attempts before it.
     fn pop(&mut self, by: f64) -> Option<(f64, usize, u32)> {
         let first = self.first().filter(|at| *at <= by)?;
         if self.arrivals.get(self.next).is_some_and(|at| *at <= first) {

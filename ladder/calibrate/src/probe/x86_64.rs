@@ -36,7 +36,8 @@ const ROW: usize = 8;
 
 /// The number of iterations of the vector probes' loop per window: about 60 µs. Intel's cores start
 /// wide vector code slowly, which costs 0.2 to 2 µs, and reduce their clock for it. Each window
-/// follows another one closely enough that the chains which measure the clock see the reduced clock.
+/// follows another one closely enough that the chains which measure the clock see the reduced
+/// clock.
 const TURNS: u32 = 20_000;
 /// The number of rows or groups of scalar instructions per window.
 const ROWS: u32 = 2_000;

@@ -56,7 +56,8 @@ fn fill(random: &mut [[u8; 32]]) -> Result<(), CliError> {
         .map_err(CliError::about("the system gives no random bytes"))
 }
 
-/// Returns the kernels to measure, and others to check them, which are the same if there are no others.
+/// Returns the kernels to measure, and others to check them, which are the same if there are no
+/// others.
 fn kernels<C: Copy>(all: &[C]) -> Result<[C; 2], CliError> {
     let kernels = all.first().zip(all.last()).map(|(best, judge)| [*best, *judge]);
     kernels.ok_or(Unavailable).map_err(CliError::about("a curve"))

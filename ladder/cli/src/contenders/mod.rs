@@ -15,8 +15,8 @@ use crate::bounds::Family;
 use crate::error::CliError;
 use crate::keys::{Key, KeyOperation};
 
-/// The interval between verified results, where every result is different. Verifications are so rare
-/// that they do not affect the timing.
+/// The interval between verified results, where every result is different. Verifications are so
+/// rare that they do not affect the timing.
 const VERIFY_EVERY: u32 = 4096;
 
 /// The engine's name in record subjects.

@@ -122,8 +122,8 @@ impl LadderRun {
         }
         if !self.run.host.context.machine.features.contains("ifma") {
             self.run.notes.add(
-                "no AVX-512 IFMA here (or it is disabled): Tollgate uses the integer multiplier, and \
-                 batches do not pay"
+                "no AVX-512 IFMA here (or it is disabled): Tollgate uses the integer multiplier, \
+                 and batches do not pay"
                     .to_owned(),
             );
         }

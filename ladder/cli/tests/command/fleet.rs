@@ -199,12 +199,12 @@ fn signers_are_counted_and_their_answers_timed() {
         writer.write(&Record::new(subject, figure, Kind::Measured, machine)).unwrap();
     }
     drop(writer);
-    let flags = "fleet signers --cores-per-machine 4 --front-ends 1000 --handshakes-per-s 70 --work-us 0 \
-                 --network-us 50";
+    let flags = "fleet signers --cores-per-machine 4 --front-ends 1000 --handshakes-per-s 70 \
+                 --work-us 0 --network-us 50";
     let (output, records) = recorded(flags, &[from.name()]);
     let stdout = shown(&output);
-    // A core makes 20k signatures per second in full batches. 70k of them need 35 cores at a load of
-    // 10 %, and 4 at 90 %.
+    // A core makes 20k signatures per second in full batches. 70k of them need 35 cores at a load
+    // of 10 %, and 4 at 90 %.
     let of = |load: &str| format!("fleet/operation/rsa-2048/sign?by=tollgate&load={load}");
     assert_eq!(point(&records, &of("0.1"), "whole_cores"), 35.0);
     assert_eq!(point(&records, &of("0.9"), "whole_cores"), 4.0);

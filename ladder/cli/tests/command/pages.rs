@@ -23,7 +23,8 @@ struct Shown {
     output: String,
 }
 
-/// Returns the commands of a page: indented lines that begin with `$`, and the indented lines below.
+/// Returns the commands of a page: indented lines that begin with `$`, and the indented lines
+/// below.
 fn shown(page: &str) -> Vec<Shown> {
     let mut found: Vec<Shown> = Vec::new();
     let mut in_block = false;

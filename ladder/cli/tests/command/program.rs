@@ -120,8 +120,8 @@ pub(crate) fn refused(output: &Output, why: &str) {
     assert!(output.stdout.is_empty());
 }
 
-/// Returns whether the command had a result. Otherwise a server is missing, which is an error in CI,
-/// or the machine is too busy for a figure.
+/// Returns whether the command had a result. Otherwise a server is missing, which is an error in
+/// CI, or the machine is too busy for a figure.
 #[track_caller]
 pub(crate) fn has_result(output: &Output) -> bool {
     if output.status.success() {

@@ -1,5 +1,6 @@
 //! Two signers in networks of their own, and a server that reaches them through `stunnel`, with the
-//! files that docs/signer.md shows. The networks share no address but those of two pairs of devices.
+//! files that docs/signer.md shows. The networks share no address but those of two pairs of
+//! devices.
 
 use core::time::Duration;
 use std::fs;
@@ -24,9 +25,11 @@ const PAIR: &str = "ip link set lo up && ip link add front$N type veth peer name
 
 /// Waits for its end of the pair.
 const BEHIND: &str = "ip link set lo up && echo made && read paired \
-    && ip address add 10.0.$N.2/30 dev back && ip link set back up && exec \"$0\" signer --config \"$1\"";
+    && ip address add 10.0.$N.2/30 dev back && ip link set back up && exec \"$0\" signer --config \
+    \"$1\"";
 
-const IN_A_NETWORK: &str = "exec \"$0\" --exact --ignored --nocapture signer_network::beside_two_signers_in_other_networks";
+const IN_A_NETWORK: &str = "exec \"$0\" --exact --ignored --nocapture \
+ signer_network::beside_two_signers_in_other_networks";
 
 #[test]
 fn servers_sign_through_tunnels_to_signers_in_other_networks() {

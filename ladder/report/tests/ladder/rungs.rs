@@ -164,8 +164,8 @@ fn fleets_show_cores_cost_and_response() {
         "example-16: 16 cores, 0.8 USD an hour (made up, 2026-11-27)",
         "[ETI10] 2010, busy 100 %\nRSA-1024-AES-128-CBC-SHA1 140 KB, unimproved",
         "each busy for at most 70 % of the time;",
-        "TLS 1.3, RSA-2048, 14 KB, tollgate against OpenSSL: saves 23.8 [23.5 to 24.0] % of the CPU \
-         time.",
+        "TLS 1.3, RSA-2048, 14 KB, tollgate against OpenSSL: saves 23.8 [23.5 to 24.0] % of the \
+         CPU time.",
     ] {
         assert!(text.contains(sentence), "{sentence:?} in\n{text}");
     }

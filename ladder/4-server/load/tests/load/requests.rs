@@ -132,8 +132,8 @@ fn arrivals_wait_for_a_slow_server_and_their_times_say_so() {
         thread::sleep(Duration::from_millis(20));
         Some(1)
     };
-    // Twelve arrive at once. Each connection answers six of them, one after the other, and has two in
-    // flight: so the last one waits 80 ms for its start, and then 40 ms for the answer.
+    // Twelve arrive at once. Each connection answers six of them, one after the other, and has two
+    // in flight: so the last one waits 80 ms for its start, and then 40 ms for the answer.
     let trace = ["0\n", &"0.1\n".repeat(12), "1000\n"].concat().parse().unwrap();
     let plan = Plan { arrivals: Arrivals::open(Pattern::Trace(trace)), ..requests() };
     let found = until(

@@ -136,8 +136,8 @@ fn options<'a>(fields: &'a [Header<'a>]) -> impl Iterator<Item = &'a [u8]> {
     lists.flat_map(|field| field.value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii))
 }
 
-/// Returns a target for the access log, without its query. A target is ASCII; characters that command
-/// a terminal are replaced.
+/// Returns a target for the access log, without its query. A target is ASCII; characters that
+/// command a terminal are replaced.
 pub(crate) fn loggable_path(target: &str) -> String {
     let path = target.split(['?', '#']).next().unwrap_or_default();
     path[..path.len().min(LOGGED_BYTES_MAX)].replace(char::is_control, "\u{fffd}")

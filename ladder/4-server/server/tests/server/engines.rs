@@ -114,7 +114,8 @@ fn keys_on_p256_sign_with_the_engine_where_it_is_faster() {
     assert_eq!(server.running.counters().signer.operations, Some(expected));
 }
 
-/// Handshakes that arrive together share batches, and no handshake waits for others that never come.
+/// Handshakes that arrive together share batches, and no handshake waits for others that never
+/// come.
 #[test]
 fn handshakes_of_several_connections_run_as_batches() {
     if HaveIfma::check().is_none() {

@@ -15,8 +15,8 @@ pub(super) fn command(place: &Place<'_>) -> Recipe {
     Recipe { file: None, arguments: vec!["-c".to_owned(), command] }
 }
 
-/// `gnutls-serv` serves all connections in one process, and prints a description of each session. It
-/// resumes no session and requests no certificate.
+/// `gnutls-serv` serves all connections in one process, and prints a description of each session.
+/// It resumes no session and requests no certificate.
 pub(super) fn gnutls(place: &Place<'_>) -> Recipe {
     let port = format!("--port={}", place.address.port());
     let files = ["--x509certfile=chain.pem", "--x509keyfile=key.pem"];

@@ -78,7 +78,8 @@ fn appliance(first: SocketAddr, second: SocketAddr) -> Option<Running> {
     }
     let both = "cat {folder}/chain.pem {folder}/key.pem >{folder}/both.pem\n";
     let command = format!(
-        "{both}cat >{{folder}}/haproxy.cfg <<'END'\n{text}END\nexec haproxy -db -f {{folder}}/haproxy.cfg >{{log}}"
+        "{both}cat >{{folder}}/haproxy.cfg <<'END'\n{text}END\nexec haproxy -db -f \
+         {{folder}}/haproxy.cfg >{{log}}"
     );
     start(Product::Command, &Settings { command: Some(command), ..with_provider() })
 }

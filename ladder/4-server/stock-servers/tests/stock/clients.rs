@@ -1,5 +1,5 @@
-//! Clients of other TLS libraries complete handshakes with nginx and the provider: one for each kind
-//! of key, version of TLS and group.
+//! Clients of other TLS libraries complete handshakes with nginx and the provider: one for each
+//! kind of key, version of TLS and group.
 
 use std::env;
 use std::ffi::OsStr;
@@ -33,7 +33,8 @@ const CHROMIUM: Client = Client {
     is_browser: true,
     ..client(
         "BoringSSL of Chromium",
-        "chromium --headless --no-sandbox --disable-gpu --ignore-certificate-errors --dump-dom {url}",
+        "chromium --headless --no-sandbox --disable-gpu --ignore-certificate-errors --dump-dom \
+         {url}",
     )
 };
 
@@ -123,8 +124,8 @@ fn settings(key: &str, group: &str, version: &str) -> Settings {
 const KEYS: [(&str, &str); 2] =
     [("rsa-2048.pem", "signatures"), ("ec-p256.pem", "ecdsa_signatures")];
 
-/// Fetches with each client, and checks that the provider has signed each handshake, and that it has
-/// exchanged keys if the group is on X25519.
+/// Fetches with each client, and checks that the provider has signed each handshake, and that it
+/// has exchanged keys if the group is on X25519.
 fn all_complete_handshakes(clients: &[Client], group: &str, version: &str) {
     for (key, signatures) in KEYS {
         let Some(running) = start(Product::Nginx, &settings(key, group, version)) else { return };
@@ -163,8 +164,8 @@ fn clients_that_start_slowly_complete_handshakes() {
     }
 }
 
-/// Servers with OpenSSL 3.5 have the group. Clients that lack it cannot connect without the provider
-/// either.
+/// Servers with OpenSSL 3.5 have the group. Clients that lack it cannot connect without the
+/// provider either.
 #[test]
 fn clients_with_the_hybrid_group_complete_handshakes() {
     const GROUP: &str = "X25519MLKEM768";

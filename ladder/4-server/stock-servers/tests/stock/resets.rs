@@ -152,8 +152,8 @@ fn left(running: &Running) -> [u64; 2] {
     [sum_of(running, "objects"), counted(running, "abandoned_operations")]
 }
 
-/// Measures the growth, and checks that no file stays open. After `forget` the next operation closes
-/// the idle connections of the provider, whose number depends on the load.
+/// Measures the growth, and checks that no file stays open. After `forget` the next operation
+/// closes the idle connections of the provider, whose number depends on the load.
 fn growth(settings: &Settings, mut forget: impl FnMut()) -> Option<Growth> {
     let running = start(Product::Haproxy, settings)?;
     let hello = hello();

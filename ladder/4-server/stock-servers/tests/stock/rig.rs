@@ -54,7 +54,8 @@ pub(crate) fn with_provider() -> Settings {
     Settings { module, bodies: vec![BYTES], ..Settings::new(certificate) }
 }
 
-/// Returns settings with the provider, which signs with ECDSA on every processor, and a key on P-256.
+/// Returns settings with the provider, which signs with ECDSA on every processor, and a key on
+/// P-256.
 pub(crate) fn with_ecdsa() -> Settings {
     let provider = [("ecdsa".into(), "on".into())].into();
     Settings { provider, certificate: certificate("ec-p256.pem"), ..with_provider() }

@@ -156,8 +156,8 @@ fn haproxy_with_jobs_signs_through_a_signer() {
     works(Product::Haproxy, Settings { asynchronous: true, ..two_workers(with_provider()) });
 }
 
-/// HAProxy changes its root folder, as in Debian's package. It reads the stub before, and looks for the
-/// socket below the new root folder.
+/// HAProxy changes its root folder, as in Debian's package. It reads the stub before, and looks for
+/// the socket below the new root folder.
 #[test]
 fn haproxy_with_chroot_signs_through_a_signer() {
     if !rustix::process::geteuid().is_root() {

@@ -6,12 +6,13 @@
 //!   and for every M/G/c in the limit as the load approaches 1 \[Kollerstrom74\]. The probability
 //!   of waiting is Erlang C. This is exact for one server and for exponential service, and
 //!   otherwise a good approximation \[Tijms03\].
-//! * **The service time** has the simplest distribution with the two moments. If the service time varies less than an exponential time, it is a
-//!   constant plus an exponential part, because a session costs at least its private-key operation.
-//!   Otherwise it is one of two exponential times with balanced means.
+//! * **The service time** has the simplest distribution with the two moments. If the service time
+//!   varies less than an exponential time, it is a constant plus an exponential part, because a
+//!   session costs at least its private-key operation. Otherwise it is one of two exponential times
+//!   with balanced means.
 //!
-//! For exponential service times, both assumptions are exact. For a mixture of kinds as different as
-//! full and resumed handshakes, the computed 0.99 quantile is up to 60 % too high.
+//! For exponential service times, both assumptions are exact. For a mixture of kinds as different
+//! as full and resumed handshakes, the computed 0.99 quantile is up to 60 % too high.
 
 /// The largest relative error of a quantile of the response time, for quantiles from 0.9 to 0.99
 /// and loads of 0.5 to 0.85. `tests/fleet/simulation.rs` tests it.

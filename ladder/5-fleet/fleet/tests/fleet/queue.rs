@@ -19,8 +19,8 @@ fn mean_response(station: Station, load: f64, service: &ServiceTime) -> f64 {
 
 #[test]
 fn one_core_has_the_textbook_response_time() {
-    // At a load of 0.9 and service times of 1 ms, the mean response time is 10 ms in M/M/1 and 5.5 ms
-    // in M/D/1.
+    // At a load of 0.9 and service times of 1 ms, the mean response time is 10 ms in M/M/1 and 5.5
+    // ms in M/D/1.
     for discipline in DISCIPLINES {
         let at = |scv| station(1, discipline).at_load(0.9, &exact(1e6, scv)).unwrap();
         let markov = at(1.0);

@@ -52,8 +52,8 @@ fn responses(outcomes: &[Outcome]) -> Vec<Option<f64>> {
     outcomes.iter().map(|one| one.response).collect()
 }
 
-/// Erlang A, M/M/c+M: the share of the clients that leave the queue [Palm57]. A state with n sessions
-/// is left downwards at n / S with up to c sessions, and at c / S + (n - c) / T with more.
+/// Erlang A, M/M/c+M: the share of the clients that leave the queue [Palm57]. A state with n
+/// sessions is left downwards at n / S with up to c sessions, and at c / S + (n - c) / T with more.
 fn erlang_a(cores: u32, load: f64, patience: f64) -> f64 {
     let c = f64::from(cores);
     let (mut state, mut all, mut leaving) = (1.0, 1.0, 0.0);

@@ -14,8 +14,8 @@ use crate::keys::{Key, SIZES};
 const SAMPLES: usize = 41;
 
 /// Returns the times of a batch of one signature, of two, and so on up to the width of the engine's
-/// lanes, in nanoseconds. Empty if the engine runs no batches with such a key, or there is no built-in
-/// one.
+/// lanes, in nanoseconds. Empty if the engine runs no batches with such a key, or there is no
+/// built-in one.
 pub(super) fn times(key: KeyKind) -> Result<Vec<f64>, CliError> {
     let KeyKind::Rsa { bits } = key else { return Ok(Vec::new()) };
     let mut lanes = Lanes::new(0)?;

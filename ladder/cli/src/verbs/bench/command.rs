@@ -45,8 +45,9 @@ impl Counted {
     }
 }
 
-/// Runs the command once for each connection of the plan, again and again until the time of the plan
-/// is over. In the command, `{address}`, `{bytes}` and `{seconds}` stand for values of the plan.
+/// Runs the command once for each connection of the plan, again and again until the time of the
+/// plan is over. In the command, `{address}`, `{bytes}` and `{seconds}` stand for values of the
+/// plan.
 pub(super) fn run(
     command: &str,
     (plan, bytes): (&Plan, u64),

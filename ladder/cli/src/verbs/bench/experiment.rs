@@ -274,8 +274,8 @@ fn verdict_of_command(name: &str, measured: &Measured<Ran>) -> (String, bool) {
     let verdict = if objection.is_none() { "VALID" } else { "INVALID" };
     let why = objection.map_or_else(String::new, |why| format!("; {why}"));
     let text = format!(
-        "{name}: {verdict}; runs of a command: {}; the server's log has {handshakes} handshakes and \
-         {responses} responses{why}",
+        "{name}: {verdict}; runs of a command: {}; the server's log has {handshakes} handshakes \
+         and {responses} responses{why}",
         measured.outcomes.len()
     );
     (wrapped(&text), objection.is_none())

@@ -7,8 +7,8 @@ use tollgate_report::text::wrapped;
 
 use crate::error::CliError;
 
-/// Describes the law of a server's rates by its number of cores, or why there is none, and returns the
-/// law's rates.
+/// Describes the law of a server's rates by its number of cores, or why there is none, and returns
+/// the law's rates.
 pub(super) fn of_rates(
     name: &str,
     points: &[(u32, Record)],

@@ -1,4 +1,5 @@
-//! The table of platforms, as in \[HP01\]: a measured server and those of the paper, per core and GHz.
+//! The table of platforms, as in \[HP01\]: a measured server and those of the paper, per core and
+//! GHz.
 
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Area, Kind, Protocol, Record, Service, Subject, Topic, Unit};
@@ -16,8 +17,9 @@ const COLUMNS: [Column; 6] = [
     Column::figures("per GHz", 7),
 ];
 
-const NOTE: &str = "per GHz: of a core, over its clock. In brackets: published, with SSL 3, RC4-128 \
-                    and SHA-1 [HP01], where ours has what the subject and docs/bench.md say";
+const NOTE: &str = "per GHz: of a core, over its clock. In brackets: published, with SSL 3, \
+                    RC4-128 and SHA-1 [HP01], where ours has what the subject and docs/bench.md \
+                    say";
 
 /// Returns a table for each load that the measured servers have in common with published ones.
 pub(super) fn text(measured: &[Record], published: &[Record]) -> String {

@@ -27,8 +27,8 @@ pub(super) fn text(options: &Options, host: &Host, scenarios: &[Scenario]) -> St
     if scenarios.iter().any(|scenario| scenario.verdict() == Verdict::Invalid) {
         text += "\n";
         text += &wrapped(
-            "INVALID runs give no figures: follow the advice in the findings, and run again. If the \
-             rate drifts, stop other programs, run longer (--seconds) or raise --drift-max.",
+            "INVALID runs give no figures: follow the advice in the findings, and run again. If \
+             the rate drifts, stop other programs, run longer (--seconds) or raise --drift-max.",
         );
     }
     text

@@ -75,8 +75,8 @@ fn of_mode(options: &Options) -> Option<&'static str> {
             "response: it knows the cores only of servers that it starts: leave out the URL"
         }
         () if is_response && is_mixed => {
-            "response: all sessions must be equal: leave out --requests-per-connection, --http-share, \
-             --resume and --patience"
+            "response: all sessions must be equal: leave out --requests-per-connection, \
+             --http-share, --resume and --patience"
         }
         () if is_response && has_bursts && options.seconds > BURST_SECONDS_MAX => {
             "--seconds: with bursts, response keeps the times of each session: give at most 400"
@@ -126,7 +126,8 @@ fn of_url(options: &Options) -> Option<&'static str> {
              --client-cert and --handshake-only"
         }
         () if has_form && options.handshake_only => {
-            "--method, --header, --body: handshakes alone have no requests: leave out --handshake-only"
+            "--method, --header, --body: handshakes alone have no requests: leave out \
+             --handshake-only"
         }
         () => return None,
     })
@@ -146,8 +147,8 @@ fn of_kinds(options: &Options) -> Option<&'static str> {
             "--server: profile, response and search take servers of one kind"
         }
         () if !options.engine.iter().all(has) || options.by_kind().len() < kinds.len() => {
-            "--engine: each engine needs a server that has it, and each server an engine: aws-lc is \
-             for rustls, openssl and tollgate are for the others"
+            "--engine: each engine needs a server that has it, and each server an engine: aws-lc \
+             is for rustls, openssl and tollgate are for the others"
         }
         () if options.asynchronous && !kinds.contains(&ServerKind::Haproxy) => {
             "--async: of these servers only haproxy can pause handshakes: give --server haproxy too"
@@ -183,8 +184,8 @@ fn of_servers(options: &Options) -> Option<&'static str> {
              another --server"
         }
         () if is_gnutls && (of_provider || resumes || options.server_cores.len() > 1) => {
-            "--server gnutls: it has one process, its own library, and no sessions to resume: leave \
-             out --engine, --module, --async, --resume and further --server-cores"
+            "--server gnutls: it has one process, its own library, and no sessions to resume: \
+             leave out --engine, --module, --async, --resume and further --server-cores"
         }
         () if clients.requests_per_connection > 1.0 && starts && !keeps_open => {
             "--requests-per-connection: of these servers nginx and openssl keep connections open, \
@@ -195,7 +196,8 @@ fn of_servers(options: &Options) -> Option<&'static str> {
              nginx"
         }
         () if has_curve && options.key.len() > 1 => {
-            "--key-type: ecdsa-p256 needs other suites than RSA keys: measure it in a run of its own"
+            "--key-type: ecdsa-p256 needs other suites than RSA keys: measure it in a run of its \
+             own"
         }
         () if has_curve
             && options.has(EngineKind::Tollgate)

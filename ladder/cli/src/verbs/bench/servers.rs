@@ -127,8 +127,8 @@ impl Ready<'_> {
     }
 }
 
-/// Adds the turns of the event loops and, if the engine counts the batches of such a key, the operations
-/// with it.
+/// Adds the turns of the event loops and, if the engine counts the batches of such a key, the
+/// operations with it.
 fn with_counts<'a>(server: Server<'a>, running: &'a Running) -> Server<'a> {
     let has_batches = running.key_kind().is_rsa();
     server.with_counts(move || {

@@ -46,8 +46,8 @@ pub(crate) struct FleetCommand {
 enum SubVerb {
     /// Predict how many signers many front ends need, and how long an answer takes
     Signers(Signers),
-    /// Predict the CPU time of measured sessions after a change of key, engine, suite, resumption or
-    /// cores
+    /// Predict the CPU time of measured sessions after a change of key, engine, suite, resumption
+    /// or cores
     WhatIf(WhatIf),
 }
 

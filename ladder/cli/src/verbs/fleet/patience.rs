@@ -27,8 +27,8 @@ const LOADS: [f64; 6] = [0.7, 0.9, 1.0, 1.1, 1.2, 1.5];
 const SESSIONS_MIN: f64 = 200_000.0;
 /// The largest number of sessions of a run; each takes some 60 bytes.
 const SESSIONS_MAX: f64 = 5e6;
-/// The number of timeouts before sessions are counted: at a load of 110 %, the queue is longer than a
-/// timeout after ten.
+/// The number of timeouts before sessions are counted: at a load of 110 %, the queue is longer than
+/// a timeout after ten.
 const TIMEOUTS: f64 = 12.0;
 
 /// A server reads the `ClientHello` of a client that has closed the connection since, and signs. It
@@ -115,11 +115,11 @@ pub(super) fn simulate(
     }
     Ok(text
         + &wrapped(
-            "load: arriving work without retries, divided by the capacity; done/s: sessions that end \
-             in time; gave up: share of the sessions; attempts: of a session; wasted: share of the CPU \
-             time, for clients that have gone: the server notices only when it answers; p50, p99: of \
-             sessions that end in time, from their first attempt; simulated: one queue, random \
-             arrivals, after the queue has filled",
+            "load: arriving work without retries, divided by the capacity; done/s: sessions that \
+             end in time; gave up: share of the sessions; attempts: of a session; wasted: share of \
+             the CPU time, for clients that have gone: the server notices only when it answers; \
+             p50, p99: of sessions that end in time, from their first attempt; simulated: one \
+             queue, random arrivals, after the queue has filled",
         ))
 }
 

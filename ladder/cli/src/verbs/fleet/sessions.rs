@@ -67,9 +67,9 @@ fn is_cpu(record: &Record) -> bool {
         && record.subject.parameter(word::AGAINST).is_none()
 }
 
-/// Returns the sessions with a record of their CPU time; the last record of each is used. Records of
-/// different machines are refused: their CPU times cannot be compared, and a later one would replace
-/// an earlier one of the same session.
+/// Returns the sessions with a record of their CPU time; the last record of each is used. Records
+/// of different machines are refused: their CPU times cannot be compared, and a later one would
+/// replace an earlier one of the same session.
 pub(super) fn sessions(known: &[Record], host: &Host) -> Result<Vec<MeasuredSession>, CliError> {
     let mut all = known.iter().filter(|record| is_cpu(record)).map(|record| &record.machine);
     if let Some(first) = all.next()

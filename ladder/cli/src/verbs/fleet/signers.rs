@@ -100,7 +100,8 @@ pub(super) fn run(options: &Signers) -> Result<ExitCode, CliError> {
             rows.push(point.cells(load));
         }
         let title = format!(
-            "{}, {} front ends: {} operations per second; a core makes {}, {} in batches of {LANES}",
+            "{}, {} front ends: {} operations per second; a core makes {}, {} in batches of \
+             {LANES}",
             of.key.to_string().to_ascii_uppercase(),
             options.front_ends,
             rate(per_s),
@@ -111,8 +112,8 @@ pub(super) fn run(options: &Signers) -> Result<ExitCode, CliError> {
     }
     text += &wrapped(&format!(
         "load: requests, divided by those of full batches; signers: of {cores} cores; batch: mean \
-         number of operations; busy: share of the time; p50, p99: simulated response times of random \
-         requests, with {} µs of network; {} µs of other work for each request",
+         number of operations; busy: share of the time; p50, p99: simulated response times of \
+         random requests, with {} µs of network; {} µs of other work for each request",
         options.network_us, options.work_us,
     ));
     run.end(&text)
@@ -145,8 +146,8 @@ fn measured(known: &[Record]) -> Vec<Measured<'_>> {
     found
 }
 
-/// Returns a core of a signer. The engine runs operations one by one as long as this is faster than a
-/// batch.
+/// Returns a core of a signer. The engine runs operations one by one as long as this is faster than
+/// a batch.
 fn core(of: &Measured<'_>, work_us: f64) -> Result<Simulator, CliError> {
     let alone = of.alone.estimate.point();
     let full = f64::from(LANES) * of.in_batch.estimate.point();

@@ -73,8 +73,8 @@ fn rates(
     slice: Duration,
 ) -> Result<Option<Vec<Vec<f64>>>, CliError> {
     let count = usize::try_from(threads).unwrap_or(usize::MAX);
-    // All threads pass it before and after each slice, also after an error. It has a barrier once all have
-    // started, and none if one could not.
+    // All threads pass it before and after each slice, also after an error. It has a barrier once
+    // all have started, and none if one could not.
     let (gate, stop) = (OnceLock::<Option<Barrier>>::new(), AtomicBool::new(false));
     let (place, operations) = (AtomicUsize::new(0), AtomicU64::new(0));
     let work = || -> Result<(), CliError> {

@@ -173,7 +173,8 @@ impl Tuner<'_> {
         prospects(open, setup, &story.shares, &self.options.allow, factor)
     }
 
-    /// Returns the speed-up of a candidate's parts: that of its file, or the ratio of two signatures.
+    /// Returns the speed-up of a candidate's parts: that of its file, or the ratio of two
+    /// signatures.
     fn factor(&self, candidate: &Candidate, setup: &Setup) -> Option<Estimate> {
         match &candidate.factor {
             Factor::Range(_) => candidate.range()?.ok(),

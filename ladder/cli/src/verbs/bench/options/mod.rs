@@ -62,8 +62,8 @@ pub(crate) enum SubVerb {
         #[command(flatten)]
         bench: Box<Bench>,
     },
-    /// Measure the rate of a signer with all connections busy, and its response times at shares of this
-    /// rate
+    /// Measure the rate of a signer with all connections busy, and its response times at shares of
+    /// this rate
     Signer(Box<Signer>),
 }
 
@@ -197,8 +197,8 @@ pub(crate) struct Bench {
     /// Kinds of servers, separated by commas, each without and with Tollgate: embedded ones with
     /// OpenSSL (openssl), one worker on each core, or with rustls (rustls), one thread for each
     /// connection; or the installed apache, haproxy, lighttpd or nginx, without and with the
-    /// provider. Only one server is gnutls, the installed gnutls-serv, which has the insecure suites
-    /// with RC4 and 3DES of old papers
+    /// provider. Only one server is gnutls, the installed gnutls-serv, which has the insecure
+    /// suites with RC4 and 3DES of old papers
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "openssl")]
     #[arg(conflicts_with = "target", help_heading = SERVERS)]
     pub(crate) server: Vec<ServerKind>,
@@ -276,8 +276,8 @@ impl Bench {
         }
     }
 
-    /// Returns the largest number of connections in flight. Those of a response curve are limited by
-    /// the server alone.
+    /// Returns the largest number of connections in flight. Those of a response curve are limited
+    /// by the server alone.
     pub(crate) fn in_flight(&self) -> u32 {
         let least = if matches!(self.mode, Mode::Response(_)) { 4096 } else { 0 };
         self.load.connections.max(least)

@@ -79,9 +79,9 @@ pub(in crate::verbs) struct Run {
     pub(in crate::verbs) server_log: Option<load::Seen>,
     pub(in crate::verbs) series: Vec<Second>,
     /// By name: transaction, and the steps of secure and plain transactions: connect, client
-    /// finished (`ClientHello` to the client's last handshake message), confirm (from there until the
-    /// server confirmed), handshake (both: `ClientHello` until the server confirmed), first byte, last
-    /// byte, service (connect to the last byte). Empty if the run is invalid.
+    /// finished (`ClientHello` to the client's last handshake message), confirm (from there until
+    /// the server confirmed), handshake (both: `ClientHello` until the server confirmed), first
+    /// byte, last byte, service (connect to the last byte). Empty if the run is invalid.
     pub(in crate::verbs) times: BTreeMap<String, Times>,
 }
 

@@ -95,7 +95,8 @@ impl Backlog {
         let Some(bursts) = Bursts::of(plan) else { return Ok(None) };
         if bursts.begins_ns.is_empty() {
             bail!(
-                "bench response: no burst and its pause are in the measured part: give more --seconds"
+                "bench response: no burst and its pause are in the measured part: give more \
+                 --seconds"
             );
         }
         let (rate, length) = (PerSecond::new(bursts.per_s), Nanos::new(bursts.on_ns));
@@ -185,9 +186,9 @@ pub(super) fn text(curves: &[Curve]) -> String {
     }
     text + "\n"
         + &wrapped(
-            "backlog: sessions that are not done at the last arrival of a burst; gone in: time from \
-             this arrival until all are done; formula: arrivals and service as constant flows, for \
-             the CPU time alone; both are medians over the bursts of a run",
+            "backlog: sessions that are not done at the last arrival of a burst; gone in: time \
+             from this arrival until all are done; formula: arrivals and service as constant \
+             flows, for the CPU time alone; both are medians over the bursts of a run",
         )
 }
 

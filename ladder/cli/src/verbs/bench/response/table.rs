@@ -32,7 +32,8 @@ pub(super) fn text(asked: &ResponseCurve, curves: &[Curve]) -> String {
     for curve in curves {
         if let Some(moved) = curve.moved {
             text += &wrapped(&format!(
-                "{}: INVALID: capacity {moved}: no load is known; stop other programs, and run again",
+                "{}: INVALID: capacity {moved}: no load is known; stop other programs, and run \
+                 again",
                 curve.label
             ));
             continue;
@@ -47,12 +48,12 @@ pub(super) fn text(asked: &ResponseCurve, curves: &[Curve]) -> String {
         text += "\n";
     }
     text + &wrapped(
-        "load: share of the capacity in a closed loop; p50, p90, p99: of the time from the intended \
-         start to the last byte; CPU: of the server for a session; formula: a \
-         queue for each core, for the CPU time at capacity, and what a session takes longer that hardly \
-         waits; use it for goals up to a load of 70 %: above, batches, bursts of arrivals and \
-         interruptions decide; measured: median of the rounds; off: formula by measured; -: no steady \
-         state, or no valid run",
+        "load: share of the capacity in a closed loop; p50, p90, p99: of the time from the \
+         intended start to the last byte; CPU: of the server for a session; formula: a \
+         queue for each core, for the CPU time at capacity, and what a session takes longer that \
+         hardly waits; use it for goals up to a load of 70 %: above, batches, bursts of arrivals \
+         and interruptions decide; measured: median of the rounds; off: formula by measured; -: no \
+         steady state, or no valid run",
     )
 }
 

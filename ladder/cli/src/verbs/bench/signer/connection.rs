@@ -32,8 +32,8 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// Greets the signer: with TLS 1.3 a client does not learn from the handshake if its certificate was
-    /// accepted. Then signs once, and checks the signature.
+    /// Greets the signer: with TLS 1.3 a client does not learn from the handshake if its
+    /// certificate was accepted. Then signs once, and checks the signature.
     pub(super) fn new(stream: Stream, cases: Rc<Cases>, next: usize) -> Result<Self, CliError> {
         let mut connection = Self {
             stream,
@@ -46,8 +46,8 @@ impl Connection {
         };
         let closed = |error: io::Error| {
             error!(
-                "the signer does not take this client ({error}): check [[client]] and [limits] of its \
-                 settings"
+                "the signer does not take this client ({error}): check [[client]] and [limits] of \
+                 its settings"
             )
         };
         Message { id: 0, opcode: PING, ski: None, payload: &[] }.write(&mut connection.output);

@@ -136,8 +136,8 @@ fn words(options: &Options, plan: &Plan) -> String {
         None => "not pinned".to_owned(),
     };
     format!(
-        "plan: {}; client: a thread {core}, checks every signature with the public key; {} rounds, {} s \
-         of each run count",
+        "plan: {}; client: a thread {core}, checks every signature with the public key; {} rounds, \
+         {} s of each run count",
         options.address, options.rounds, options.seconds
     )
 }
@@ -413,19 +413,19 @@ impl Row {
 fn table(rows: &[Row], has_cpu: bool) -> String {
     let mut text = "\n".to_owned() + &grid(&COLUMNS, rows.iter().flat_map(Row::rows).collect());
     text += &wrapped(
-        "load: closed, all requests in flight; alone, one request in flight; or random arrivals at this \
-         share of the closed loop's rate; ops/s: operations per second, the median of the rounds; CPU: of the signer's process for \
-         an operation, user and system; of batches: operations of a second of this CPU time, divided by \
-         those of a core that runs full batches and nothing else; batch: operations that the engine runs \
-         at once, on average; p50, p90, p99: from the request, with arrivals from the intended start, \
-         to the answer",
+        "load: closed, all requests in flight; alone, one request in flight; or random arrivals at \
+         this share of the closed loop's rate; ops/s: operations per second, the median of the \
+         rounds; CPU: of the signer's process for an operation, user and system; of batches: \
+         operations of a second of this CPU time, divided by those of a core that runs full \
+         batches and nothing else; batch: operations that the engine runs at once, on average; \
+         p50, p90, p99: from the request, with arrivals from the intended start, to the answer",
     );
     if rows.iter().any(|row| row.predicted.is_some()) {
         text += &wrapped(
-            "predicted: a worker that runs a batch of the requests that have come, and answers it; from \
-             the times of batches of each size on the client's core, the signer's other CPU time with \
-             all requests and with one in flight, and the time outside the signer of a request that is \
-             alone; without interruptions of its core",
+            "predicted: a worker that runs a batch of the requests that have come, and answers it; \
+             from the times of batches of each size on the client's core, the signer's other CPU \
+             time with all requests and with one in flight, and the time outside the signer of a \
+             request that is alone; without interruptions of its core",
         );
     }
     if !has_cpu {

@@ -53,7 +53,8 @@ impl<'a> Opener<'a> {
         let to = self.address;
         let of = |error: io::Error| {
             error!(
-                "{to}: {error}: start the signer, or give its address; this user must be allowed to connect"
+                "{to}: {error}: start the signer, or give its address; this user must be allowed \
+                 to connect"
             )
         };
         let tcp = match to {
