@@ -29,9 +29,7 @@ fuzz_target!(|bytes: &[u8]| {
         assert_eq!((again.parameters(), &again), (workload.parameters(), &workload));
     }
     machine(text);
-    for machine in read(Prices::from_toml(text)).iter().flat_map(Prices::machines) {
-        let _ = (machine.per_core_hour(), machine.power(), machine.stated());
-    }
+    read(Prices::from_toml(text));
     plan(text);
     if let Some(trace) = read(text.parse::<Trace>()) {
         follows(&trace);
@@ -95,9 +93,6 @@ fn machine(text: &str) {
     for bits in [1, 512, 8192] {
         let product = machine.product(bits);
         assert!(product.is_none_or(|product| product.bound.cycles.get().is_finite()));
-    }
-    for routine in &machine.routines {
-        let _ = machine.schedule(&routine.per_product(), |_| &[], 8);
     }
 }
 

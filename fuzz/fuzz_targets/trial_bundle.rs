@@ -4,17 +4,17 @@
 //! each error.
 #![no_main]
 
+#[macro_use]
+extern crate tollgate;
+
 use std::collections::BTreeSet;
 
 use libfuzzer_sys::fuzz_target;
 use serde_json::json;
+use tollgate::error;
 use toml::Value;
 
 // these modules are private: compile the source files of the program
-#[macro_use]
-#[path = "../../ladder/cli/src/error.rs"]
-#[allow(dead_code, reason = "the other errors are for the program")]
-mod error;
 #[path = "../../ladder/cli/src/verbs/trial/disclosure.rs"]
 mod disclosure;
 #[path = "../../ladder/cli/src/verbs/trial/manifest.rs"]
