@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::io::{Read as _, Write as _};
 
 use openssl::bn::BigNum;
-use openssl::ec::{Asn1Flag, EcGroup, EcKey, EcPoint};
+use openssl::ec::{EcGroup, EcKey, EcPoint};
 use openssl::ecdsa::EcdsaSig;
 use openssl::nid::Nid;
 use openssl::pkey::{PKey, Private};
@@ -14,25 +14,25 @@ use tollgate_rerun::alone;
 use crate::host::child::in_child;
 use crate::host::libcrypto;
 use crate::host::x25519::ANY;
-use crate::host::{DEFAULT, Host, Key, MdContext, check, errors, pem};
+use crate::host::{DEFAULT, Host, Key, MdContext, check, errors};
 
 /// Property query: requires this provider's ECDSA.
-const OURS: &CStr = c"tollgate.ecdsa=yes";
+pub(crate) const OURS: &CStr = c"tollgate.ecdsa=yes";
 
-fn host() -> Option<Host> {
+pub(crate) fn host() -> Option<Host> {
     Host::with_curves("ecdsa = on")
 }
 
-fn p256() -> Option<(Host, Key)> {
+pub(crate) fn p256() -> Option<(Host, Key)> {
     Some(host()?.with_key("ec-p256.pem"))
 }
 
-fn counts(host: &Host) -> [u64; 2] {
+pub(crate) fn counts(host: &Host) -> [u64; 2] {
     ["ecdsa-signatures", "ecdsa-verifications"].map(|name| host.counter(name))
 }
 
 /// Returns whether a signature is valid. OpenSSL's own provider leaves no error if it is not.
-fn is_valid(
+pub(crate) fn is_valid(
     host: &Host,
     key: &Key,
     query: &CStr,
@@ -212,17 +212,9 @@ fn with_secret(curve: Nid, secret: &str) -> String {
     pem_of(EcKey::from_private_components(&group, &secret, &public).unwrap())
 }
 
-fn pem_of(key: EcKey<Private>) -> String {
+pub(crate) fn pem_of(key: EcKey<Private>) -> String {
     let pem = PKey::from_ec_key(key).unwrap().private_key_to_pem_pkcs8().unwrap();
     String::from_utf8(pem).unwrap()
-}
-
-/// Returns the PEM of a new key. The second one describes its curve by numbers instead of a name.
-fn new_pem(curve: Nid, is_explicit: bool) -> String {
-    let mut group = EcGroup::from_curve_name(curve).unwrap();
-    let flag = if is_explicit { Asn1Flag::EXPLICIT_CURVE } else { Asn1Flag::NAMED_CURVE };
-    group.set_asn1_flag(flag);
-    pem_of(EcKey::generate(&group).unwrap())
 }
 
 /// The smallest and the largest secret numbers, and numbers with leading zeros.
@@ -241,98 +233,6 @@ fn extreme_keys_sign() {
         assert_eq!(counts(&host)[0], before[0] + 1, "{secret}");
         host.verify(&key, DEFAULT, c"SHA256", &[], b"a message", &made).unwrap();
     }
-}
-
-/// Signs and verifies as a server and a client do, and returns the numbers of this provider's
-/// operations.
-fn both(host: &Host, key: &Key) -> [u64; 2] {
-    let before = counts(host);
-    let made = host.sign(key, ANY, c"SHA256", &[], b"a message").unwrap();
-    host.verify(key, DEFAULT, c"SHA256", &[], b"a message", &made).unwrap();
-    host.verify(key, ANY, c"SHA256", &[], b"a message", &made).unwrap();
-    assert_eq!(errors(), "", "a refused key leaves no error");
-    let after = counts(host);
-    [after[0] - before[0], after[1] - before[1]]
-}
-
-#[test]
-fn other_curves_stay_with_openssl() {
-    let Some(host) = host() else { return };
-    let p256 = Nid::X9_62_PRIME256V1;
-    for (curve, is_explicit, expected) in [
-        (p256, false, [1, 1]),
-        (p256, true, [0, 0]),
-        (Nid::SECP224R1, false, [0, 0]),
-        (Nid::SECP384R1, false, [0, 0]),
-        (Nid::SECP384R1, true, [0, 0]),
-        (Nid::SECP521R1, false, [0, 0]),
-        (Nid::SECP256K1, false, [0, 0]),
-        (Nid::BRAINPOOL_P256R1, false, [0, 0]),
-        (Nid::X9_62_PRIME239V1, false, [0, 0]),
-    ] {
-        let key = host.key(&new_pem(curve, is_explicit));
-        assert_eq!(both(&host, &key), expected, "{:?} {is_explicit}", curve.short_name());
-    }
-}
-
-/// A key without a private half verifies with OpenSSL's own provider, also after the same public
-/// key signed here with its private half.
-#[test]
-fn public_keys_stay_with_openssl() {
-    let Some((host, pair)) = p256() else { return };
-    let made = host.sign(&pair, ANY, c"SHA256", &[], b"a message").unwrap();
-    let der = PKey::private_key_from_pem(pem("ec-p256.pem").as_bytes()).unwrap();
-    let public = String::from_utf8(der.public_key_to_pem().unwrap()).unwrap();
-    let public = host.public_key(&public);
-    let before = counts(&host);
-    for _ in 0..3 {
-        assert!(is_valid(&host, &public, ANY, c"SHA256", b"a message", &made));
-        assert!(!is_valid(&host, &public, ANY, c"SHA256", b"another message", &made));
-    }
-    assert_eq!(pair.compare(&public), 1);
-    assert_eq!(counts(&host), before);
-    let error = host.sign(&public, ANY, c"SHA256", &[], b"a message").unwrap_err();
-    let theirs = host.sign(&public, DEFAULT, c"SHA256", &[], b"a message").unwrap_err();
-    assert_eq!(error, theirs);
-}
-
-/// A key whose public half belongs to another secret number signs with OpenSSL's own provider, as
-/// it would without this one.
-#[test]
-fn inconsistent_keys_stay_with_openssl() {
-    let Some(host) = host() else { return };
-    let group = EcGroup::from_curve_name(Nid::X9_62_PRIME256V1).unwrap();
-    let [one, other] = [(); 2].map(|()| EcKey::generate(&group).unwrap());
-    let mixed =
-        EcKey::from_private_components(&group, one.private_key(), other.public_key()).unwrap();
-    let key = host.key(&pem_of(mixed));
-    let made = host.sign(&key, ANY, c"SHA256", &[], b"a message").unwrap();
-    assert_eq!((counts(&host), errors().as_str()), ([0, 0], ""));
-    let one = host.key(&pem_of(one));
-    assert_eq!(host.verify(&one, ANY, c"SHA256", &[], b"a message", &made), Ok(()));
-}
-
-/// Keys are generated, exchanged and compared by OpenSSL's own provider.
-#[test]
-fn other_operations_of_ec_keys_stay_with_openssl() {
-    let Some(host) = host() else { return };
-    let new = |group| {
-        let operation = host.operation_of(c"EC", ANY).unwrap();
-        operation.begin_key().unwrap();
-        operation.set(&[libcrypto::text(c"group", group)]).unwrap();
-        operation.generate().unwrap()
-    };
-    for (group, signatures) in [(c"P-256", 1), (c"P-384", 0)] {
-        let (one, two) = (new(group), new(group));
-        assert_eq!(one.provider(), "default");
-        let secret = host.derive(ANY, &one, &two).unwrap();
-        assert_eq!(host.derive(ANY, &two, &one).unwrap(), secret);
-        assert_eq!(one.compare(&two), 0);
-        assert_eq!(both(&host, &one), [signatures; 2]);
-        // After the signature, the key has a copy in this provider.
-        assert_eq!(host.derive(ANY, &one, &two).unwrap(), secret);
-    }
-    assert_eq!(errors(), "");
 }
 
 /// `openssl dgst` and X.509 sign in pieces, with copied contexts.
@@ -462,29 +362,6 @@ fn a_small_buffer_is_not_written() {
     assert!(error.contains("too small"), "{error}");
     assert_eq!((buffer, counts(&host)), ([0xa5; 80], [0, 0]));
     errors();
-}
-
-/// If ECDSA is off, or has no kernels here, nothing of it is offered.
-#[test]
-fn ecdsa_that_is_not_offered_is_openssl_s() {
-    let is_fast = tollgate_curves::p256::P256::best().is_ok();
-    for (lines, is_offered) in
-        [("ecdsa = off", false), ("ecdsa = auto", is_fast), ("", is_fast), ("ecdsa = on", is_fast)]
-    {
-        for x25519 in ["on", "off"] {
-            let lines = format!("{lines}\nx25519 = {x25519}");
-            let (host, key) = Host::configured(&lines).with_key("ec-p256.pem");
-            assert_eq!(both(&host, &key), [u64::from(is_offered); 2], "{lines}");
-            let ours = host.sign(&key, OURS, c"SHA256", &[], b"a message");
-            assert_eq!(ours.is_ok(), is_offered, "{lines}");
-            errors();
-            let new = host.new_x25519(ANY);
-            assert_eq!(new.provider() == "tollgate", x25519 == "on" && is_fast, "{lines}");
-            let rsa = host.key(&pem("rsa-2048.pem"));
-            host.sign(&rsa, ANY, c"SHA256", &[], b"a message").unwrap();
-            assert_eq!(host.counter("signatures"), 1, "{lines}");
-        }
-    }
 }
 
 /// Two signatures with the same r have the same nonce, and give the key away.

@@ -6,4 +6,5 @@ mod host;
 
 mod async_pause;
 mod ecdsa;
+mod left_to_openssl;
 mod x25519;

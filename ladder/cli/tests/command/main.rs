@@ -17,6 +17,7 @@ mod ladder;
 mod measuring;
 mod nats;
 mod nats_faults;
+mod nats_rig;
 mod outputs;
 mod own_processor;
 mod pages;

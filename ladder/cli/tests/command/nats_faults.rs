@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use crate::bench::agreed;
-use crate::nats::{Agent, NatsServer, certificates, constant, has_nats, password};
+use crate::nats::constant;
+use crate::nats_rig::{Agent, NatsServer, certificates, has_nats, password};
 use crate::program::{Serve, scratch, text};
 
 /// The messages that are lost when they come for the first time, and whether their connection is
