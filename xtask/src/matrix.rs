@@ -94,6 +94,9 @@ pub(crate) fn run(extent: Extent) -> Result<bool> {
     }
     step("format", Nothing, [cmd!(sh, "cargo fmt --all --check")])?;
     step("lints", Nothing, [lints(sh)])?;
+    // They are no member of the workspace, so nothing else compiles them.
+    let fuzz = cmd!(sh, "cargo check --locked --manifest-path fuzz/Cargo.toml");
+    step("fuzz targets", Nothing, [fuzz])?;
     step("rules of the project", LastLine, [cmd!(sh, "{xtask} tidy")])?;
     let documents = cmd!(sh, "cargo doc --no-deps --workspace").env("RUSTDOCFLAGS", "-D warnings");
     step("documents", Nothing, [documents])?;

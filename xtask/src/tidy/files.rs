@@ -10,7 +10,7 @@ use crate::workspace::{File, Workspace};
 const LINES_MAX: usize = 500;
 const COLUMNS_MAX: usize = 100;
 /// The most files and lines that are too long.
-const LONG_MAX: usize = 51;
+const LONG_MAX: usize = 47;
 const FORBIDDEN: [&str; 4] = ["common", "helpers", "misc", "utils"];
 /// They share no source files; the ladder uses the engine's public API.
 const HALVES: [&str; 2] = ["engine/", "ladder/"];
