@@ -72,7 +72,7 @@ const B: Array = 1;
 const P: Array = 2;
 const M: Array = 3;
 
-/// What an instruction computes from its three source registers.
+/// The function of an instruction, of its three source registers.
 type Compute = fn(u64, u64, u64) -> u64;
 
 #[derive(Clone, Copy, Debug)]

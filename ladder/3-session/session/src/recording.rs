@@ -28,7 +28,7 @@ pub(crate) struct Recording {
     pub(crate) answer: Vec<u8>,
     /// The client's last flight.
     pub(crate) finish: Vec<u8>,
-    /// What the server sends after it.
+    /// The server's answer to it.
     pub(crate) finished: Vec<u8>,
 }
 

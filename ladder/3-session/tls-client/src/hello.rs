@@ -82,7 +82,8 @@ impl Hello<'_> {
         let psk = matches!(self.offered, Offered::Psk { .. });
         if settings.tickets || psk {
             // some servers send tickets only if this extension is present
-            extension(out, Extension::PSK_KEY_EXCHANGE_MODES, |out| out.extend([1, 1])); // psk_dhe_ke
+            // one mode: psk_dhe_ke
+            extension(out, Extension::PSK_KEY_EXCHANGE_MODES, |out| out.extend([1, 1]));
         }
         if !self.cookie.is_empty() {
             list(out, Extension::COOKIE, 2, |out| out.extend_from_slice(self.cookie));

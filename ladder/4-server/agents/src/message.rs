@@ -130,12 +130,11 @@ pub struct Enrolled {
     pub place: String,
 }
 
-/// Parses a message, or a part that came in chunks. A part whose counts could overflow a sum is
-/// refused.
+/// Parses a message.
 ///
 /// # Errors
 ///
-/// What is wrong with it, in one line.
+/// The reason, in one line.
 pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
     serde_json::from_slice(bytes).map_err(|error| {
         format!(
@@ -145,7 +144,7 @@ pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
     })
 }
 
-/// Parses the part of an agent.
+/// Parses the part of an agent, which came in chunks.
 ///
 /// # Errors
 ///

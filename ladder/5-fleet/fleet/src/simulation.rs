@@ -82,7 +82,7 @@ pub struct Simulator {
     clients: Clients,
 }
 
-/// What a core does for the attempts that it serves together.
+/// The work of a core for the attempts that it serves together.
 #[derive(Clone, Debug)]
 enum Work {
     /// One session at a time, with its mean service time in nanoseconds, and its distribution.

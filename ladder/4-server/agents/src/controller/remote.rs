@@ -41,7 +41,7 @@ pub(super) struct State {
     pub(super) clock: Option<Clock>,
 }
 
-/// What all agents do in a run, as it changes.
+/// The orders to all agents of a run: they change while it goes on.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Control {
     pub(super) start: Option<Instant>,
@@ -214,7 +214,8 @@ impl Remote {
                 Answer::Ready { .. } => {}
                 _ => return Err(unexpected()),
             }
-            let _ = timeout(HEARTBEAT, control.changed()).await; // asks at this interval, or earlier
+            // Asks at this interval, or earlier.
+            let _ = timeout(HEARTBEAT, control.changed()).await;
         }
         let mut part = parse_part(&self.receive_part().await?)?;
         if !part.fits(&order.plan) {

@@ -76,11 +76,11 @@ impl Station {
     /// A load below 0; [`Error::Unstable`] for one of 1 or more.
     pub fn at_load(&self, load: f64, service: &ServiceTime) -> Result<Response, Error> {
         let load = stable(Error::not_negative("load", load)?)?;
-        let both = [(service.mean_ns(), Slope::Rising), (service.scv(), Slope::Rising)];
+        let inputs = [(service.mean_ns(), Slope::Rising), (service.scv(), Slope::Rising)];
         Ok(Response {
             waits: Estimate::exact(self.waiting(load))?,
-            wait_ns: propagate(both, |[mean, scv]| Ok(mean * self.wait(load, scv)))?,
-            response_ns: propagate(both, |[mean, scv]| Ok(mean * (1.0 + self.wait(load, scv))))?,
+            wait_ns: propagate(inputs, |[mean, scv]| Ok(mean * self.wait(load, scv)))?,
+            response_ns: propagate(inputs, |[mean, scv]| Ok(mean * (1.0 + self.wait(load, scv))))?,
         })
     }
 

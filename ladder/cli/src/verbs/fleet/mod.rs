@@ -147,9 +147,9 @@ pub(crate) fn collect(
         records.extend(response_records(&one.basis, &station, &service, &LOADS)?);
         for other in measured.iter().filter(|other| other.is_opponent_of(one)) {
             let basis = one.basis.clone().and(&other.record)?;
-            let both = [&one.session, &other.session];
+            let sessions = [&one.session, &other.session];
             let ratio = one.ratio_against(other, known);
-            records.push(saving_record(&basis, &other.by, both, ratio)?);
+            records.push(saving_record(&basis, &other.by, sessions, ratio)?);
         }
     }
     run.output.records(&records)?;

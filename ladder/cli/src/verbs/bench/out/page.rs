@@ -49,14 +49,14 @@ fn servers(runs: &[&Finished], with_times: bool) -> Vec<Server> {
     let Some(start) = runs.iter().map(|run| run.began_at).min() else { return Vec::new() };
     let names = distinct(runs.iter().map(|run| run.document.server.as_str()));
     let server = |name: &str| {
-        let own = || runs.iter().filter(|run| run.document.server == name);
+        let of_server = || runs.iter().filter(|run| run.document.server == name);
         let times = |which: usize| {
-            let all = own().filter_map(|run| Some(&run.times.as_ref()?[which]));
+            let all = of_server().filter_map(|run| Some(&run.times.as_ref()?[which]));
             Latency::sum(all).filter(|_| with_times).map(|sum| quantiles(&sum)).unwrap_or_default()
         };
         Server {
             name: name.to_owned(),
-            runs: own().map(|run| seconds(run, start)).collect(),
+            runs: of_server().map(|run| seconds(run, start)).collect(),
             transaction: times(0),
             handshake: times(1),
         }

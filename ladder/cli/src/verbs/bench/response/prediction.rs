@@ -27,7 +27,7 @@ pub(super) struct Model {
     pub(super) station: Station,
     /// CPU time of a session at capacity, in nanoseconds.
     pub(super) cpu_ns: Estimate,
-    /// What a session that does not wait takes longer, in nanoseconds.
+    /// The time of a session that does not wait, beyond its CPU time, in nanoseconds.
     outside_ns: f64,
 }
 
