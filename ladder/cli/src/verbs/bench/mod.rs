@@ -49,7 +49,6 @@ use watch::Watch;
 pub(crate) fn run(command: &BenchCommand) -> Result<ExitCode, CliError> {
     match &command.verb {
         Some(SubVerb::Experiment(options)) => return experiment::run(options),
-        Some(SubVerb::Scale(options)) => return experiment::scale(options),
         Some(SubVerb::Signer(options)) => return signer::run(options),
         _ => {}
     }
@@ -219,7 +218,7 @@ pub(super) fn context(options: &Options, host: &Host) -> tollgate_load::Context 
         cores => plan::listed(cores),
     };
     conditions.insert("client_cores".to_owned(), cores(plan::client_cores(options)));
-    if options.target.is_none() {
+    if options.given.target.is_none() {
         conditions.insert("server_cores".to_owned(), cores(plan::server_cores(options)));
         if options.server.contains(&ServerKind::Rustls) {
             conditions.insert("server_threads".to_owned(), options.load.connections.to_string());
@@ -250,7 +249,7 @@ pub(super) fn context(options: &Options, host: &Host) -> tollgate_load::Context 
 
 /// Returns the installed servers and their versions, if known.
 fn installed(options: &Options) -> impl Iterator<Item = (String, String)> + '_ {
-    let starts = options.server.iter().filter(|_| options.target.is_none());
+    let starts = options.server.iter().filter(|_| options.given.target.is_none());
     let products = starts.filter_map(|kind| kind.stock());
     products.filter_map(|product| Some((product.to_string(), product.version()?)))
 }

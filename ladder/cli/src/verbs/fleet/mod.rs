@@ -2,7 +2,6 @@
 
 mod patience;
 mod sessions;
-mod signers;
 mod what_if;
 
 use core::ops::Bound;
@@ -25,7 +24,6 @@ use crate::run::Run;
 use patience::Patience;
 use sessions::MeasuredSession;
 pub(crate) use sessions::rests_on;
-use signers::Signers;
 use what_if::WhatIf;
 
 /// The loads of the response times.
@@ -44,8 +42,6 @@ pub(crate) struct FleetCommand {
 
 #[derive(Clone, Debug, Subcommand)]
 enum SubVerb {
-    /// Predict how many signers many front ends need, and how long an answer takes
-    Signers(Signers),
     /// Predict the CPU time of measured sessions after a change of key, engine, suite, resumption
     /// or cores
     WhatIf(WhatIf),
@@ -104,7 +100,6 @@ pub(crate) struct Fleet {
 pub(crate) fn run(command: &FleetCommand) -> Result<ExitCode, CliError> {
     match &command.verb {
         None => sized(&command.fleet),
-        Some(SubVerb::Signers(options)) => signers::run(options),
         Some(SubVerb::WhatIf(options)) => what_if::run(options),
     }
 }

@@ -1,4 +1,4 @@
-//! The response times of open loops, as the model of `tollgate fleet signers` predicts them.
+//! The response times of open loops, predicted by a simulation of one core.
 
 use tollgate_bench::median;
 use tollgate_fleet::simulation::{Simulator, Steady};
