@@ -107,31 +107,6 @@ fn one_figure_is_enough() {
     assert!(stderr.contains("unknown without --prices"), "{stderr}");
 }
 
-/// A core serves 1000 sessions per second; clients wait for 20 ms, twice.
-#[test]
-fn clients_that_give_up_leave_less_for_others() {
-    let flags =
-        "fleet --cpu-us 1000 --variation 0 --cores-per-machine 1 --patience 20ms --retries 1";
-    let (output, records) = recorded(flags, &[]);
-    let of = |load: &str, quantity: &str| {
-        let subject = format!(
-            "fleet/session?by=given&bytes=14336&line=one_queue&load={load}&patience_ms=20&retries=1&\
-             station_cores=1"
-        );
-        point(&records, &subject, quantity)
-    };
-    assert!(of("0.7", "given_up_share") < 0.02 && of("0.7", "attempts_per_session") < 1.05);
-    assert!((of("0.7", "sessions_per_s") / 700.0 - 1.0).abs() < 0.05);
-    // More work arrives than the core can do, and the retries double it.
-    assert!(of("1.5", "given_up_share") > 0.9 && of("1.5", "attempts_per_session") > 1.9);
-    assert!(of("1.5", "wasted_share") > 0.9);
-    assert!(of("0.7", "response_ns_p50") >= 0.5e6 && of("0.7", "response_ns_p99") <= 40e6);
-    let text = shown(&output);
-    assert!(text.contains("1 cores: timeout of clients 20 ms, retries 1"), "{text}");
-    refused(&run(&["fleet", "--cpu-us", "5", "--retries", "1"]), "--patience");
-    refused(&run(&["fleet", "--cpu-us", "5", "--patience", "soon"]), "500ms");
-}
-
 #[test]
 fn every_error_is_one_line() {
     let empty = scratch("empty.jsonl");
