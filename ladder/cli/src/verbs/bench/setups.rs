@@ -19,12 +19,13 @@ use super::options::{measured_key, protocol, session, verify};
 use super::profile::Profiler;
 use super::scenario::is_unsteady;
 use super::servers::{self, Ready};
-use super::turns::{self, Measured};
+use super::turns::{self, Measured, Next};
 use super::{external, plan};
 use crate::error::CliError;
 use crate::interrupt;
 use crate::options::values::defaults;
 use crate::options::{Bench, EngineKind, Mode, ServerKind};
+use crate::progress;
 
 /// A folder that survives a restart of the machine, and so is on a disk.
 const DISK: &str = "/var/tmp";
@@ -336,8 +337,11 @@ pub(in crate::verbs) fn measure(
         let outcome = run(&started.plan, target, &interrupt::asked, &mut |_, done| part(done))?;
         Ok(Ran::Load(Box::new(outcome)))
     };
-    let is_steady = |ran: &Ran| !matches!(ran, Ran::Load(outcome) if is_unsteady(outcome));
-    turns::in_turn((rounds, repeats), &mut measured, once, is_steady)?;
+    let next = |ran: &Ran, is_last: bool| match ran {
+        Ran::Load(outcome) if is_unsteady(outcome) && !is_last => Next::Repeat,
+        _ => Next::Go,
+    };
+    turns::in_turn((rounds, repeats), &mut measured, once, next, progress::part)?;
     Ok((!interrupt::asked()).then_some(measured))
 }
 

@@ -250,7 +250,9 @@ impl Series<'_> {
         self.watch.look(&label, self.names, &mut servers);
         let mut rounds: Vec<Measured> = self.names.iter().map(|_| Measured::default()).collect();
         let plans: Vec<&Plan> = plans.iter().collect();
-        turns::measure(self.options, &plans, &mut servers, &mut rounds)?;
+        turns::measure(self.options, &plans, &mut servers, &mut rounds, |part| {
+            self.watch.part(part)
+        })?;
         if interrupt::asked() {
             return Ok(None);
         }
