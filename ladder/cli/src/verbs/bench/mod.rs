@@ -187,7 +187,8 @@ fn scenarios(options: &Options, run: &mut Run, watch: &Watch) -> Result<Vec<Scen
                 if let Some(profiler) = &profiler {
                     profiler.look(&mut servers, rig.threads()?);
                 }
-                scenario::run(options, plan, &mut servers, |part| watch.part(part))
+                let plans = vec![plan; servers.len()];
+                scenario::run(options, &plans, &mut servers, |part| watch.part(part))
             });
             let rounds = match loaded {
                 Ok(Some(rounds)) => rounds,

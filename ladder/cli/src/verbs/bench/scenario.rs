@@ -32,17 +32,16 @@ impl Rounds {
     }
 }
 
-/// Runs the rounds. An invalid one ends them, because the rest could not give a figure. Returns
+/// Runs the rounds, with a plan for each server. An invalid one ends them, because the rest could not give a figure. Returns
 /// `None` after Ctrl-C.
 pub(super) fn run(
     options: &Options,
-    plan: &Plan,
+    plans: &[&Plan],
     servers: &mut [Server<'_>],
     progress: impl FnMut(f64),
 ) -> Result<Option<Rounds>, CliError> {
-    let plans = vec![plan; servers.len()];
     let mut measured: Vec<Measured> = servers.iter().map(|_| Measured::default()).collect();
-    let ended = turns::measure(options, &plans, servers, &mut measured, progress);
+    let ended = turns::measure(options, plans, servers, &mut measured, progress);
     if interrupt::asked() {
         return Ok(None);
     }
