@@ -28,7 +28,6 @@ fn wrong_options_are_refused_with_their_names_and_the_help_of_their_verb() {
         ("bench search --slo p99", "--slo"),
         ("bench search", "--slo"),
         ("bench search --slo p99=1ms --rate 5", "--rate"),
-        ("bench --svg x.svg", "--svg"),
         ("bench response --rate 5", "--rate"),
         ("bench response --loads 0%", "1% to 99%"),
         ("bench response --loads 1.5", "1% to 99%"),

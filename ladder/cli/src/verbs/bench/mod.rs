@@ -56,7 +56,7 @@ pub(crate) fn run(command: &BenchCommand) -> Result<ExitCode, CliError> {
     let options = &external::applied(options)?;
     match &options.mode {
         Mode::Response(curve) => return response::run(options, curve, undone),
-        Mode::Rounds | Mode::Profile(_) | Mode::Search(..) => {}
+        Mode::Rounds | Mode::Profile(_) | Mode::Search(_) => {}
     }
     let mut run = run_of(options, undone)?;
     let watch = Watch::of(options)?;
@@ -153,7 +153,6 @@ fn find_rate(
         }
     }
     drop(progress);
-    search::draw(options, &all)?;
     let heading = report::heading(options, &run.host);
     let ended = run.end(&(heading + "\n" + &search::text(&all)));
     end(options, run, watch, &all.iter().map(Judged::found).collect::<Vec<_>>())?;

@@ -15,7 +15,7 @@ use clap::{Args, Subcommand};
 use tollgate_load::{Close, Freshness, Objective, Plan, Protocol, Sizes, Verify};
 use tollgate_server::KeyKind;
 
-use crate::options::values::{OutputFile, Written, one_of, seconds, share};
+use crate::options::values::{Written, one_of, seconds, share};
 use clients::{Clients, Mix, Pace};
 use given::Given;
 pub(crate) use kinds::{EngineKind, ServerKind};
@@ -61,10 +61,6 @@ pub(crate) enum SubVerb {
         #[arg(long, value_name = "OBJECTIVE")]
         slo: Objective,
 
-        /// Draw rates and times as SVG in FILE, replacing it
-        #[arg(long, value_name = "FILE")]
-        svg: Option<OutputFile>,
-
         #[command(flatten)]
         given: Given,
 
@@ -87,8 +83,8 @@ pub(crate) enum Mode {
     /// Rounds whose servers are sampled, for other verbs.
     Profile(Sampling),
     Response(ResponseCurve),
-    /// The highest rate that meets an objective, with the file of its curve.
-    Search(Objective, Option<OutputFile>),
+    /// The highest rate that meets an objective.
+    Search(Objective),
 }
 
 impl BenchCommand {
@@ -98,9 +94,9 @@ impl BenchCommand {
             Some(SubVerb::Response { curve, bench }) => {
                 Bench { mode: Mode::Response(curve.clone()), ..(**bench).clone() }
             }
-            Some(SubVerb::Search { slo, svg, given, bench, mix }) => {
+            Some(SubVerb::Search { slo, given, bench, mix }) => {
                 let clients = Clients { mix: mix.clone(), ..bench.clients.clone() };
-                let mode = Mode::Search(*slo, svg.clone());
+                let mode = Mode::Search(*slo);
                 Bench { mode, given: given.clone(), clients, ..(**bench).clone() }
             }
             // the others make their own loads
@@ -269,7 +265,7 @@ pub(super) const SESSION: &str = "Session";
 impl Bench {
     pub(crate) const fn objective(&self) -> Option<Objective> {
         match self.mode {
-            Mode::Search(objective, _) => Some(objective),
+            Mode::Search(objective) => Some(objective),
             Mode::Rounds | Mode::Profile(_) | Mode::Response(_) => None,
         }
     }
@@ -284,7 +280,7 @@ impl Bench {
     /// Returns how the run chooses the rates of an open loop, if not by an option.
     pub(crate) const fn chosen_rate(&self) -> Option<&'static str> {
         match self.mode {
-            Mode::Search(..) => Some("searched for"),
+            Mode::Search(_) => Some("searched for"),
             Mode::Response(_) => Some("at shares of the capacity"),
             Mode::Rounds | Mode::Profile(_) => None,
         }
