@@ -85,7 +85,6 @@ mod counts;
 mod cpu;
 mod descriptions;
 mod disclosure;
-mod energy;
 mod error;
 mod finding;
 mod generator;

@@ -55,9 +55,6 @@ pub struct Outcome {
     pub client_cpu: Option<ClientCpu>,
     /// CPU time of the server, in CPU seconds per second.
     pub server_cores: Option<f64>,
-    /// Power of the packages of the server's machine in watts, with all that ran on them; `None` if
-    /// this process cannot read it.
-    pub package_watts: Option<f64>,
     /// The server's own counts in the sustained part.
     pub server_counts: Option<ServerCounts>,
     /// The server's log of the whole run. `None` if there is no referee, if the run was broken off,
@@ -115,13 +112,6 @@ impl Outcome {
     #[must_use]
     pub fn server_cpu_ns_per_session(&self) -> Option<f64> {
         Some(1e9 * self.server_cores? / self.sessions_per_s()?)
-    }
-
-    /// Returns the energy of the packages of the server's machine per transaction, in joules;
-    /// `None` if it was not measured, or the run is invalid.
-    #[must_use]
-    pub fn package_joules_per_session(&self) -> Option<f64> {
-        Some(self.package_watts? / self.sessions_per_s()?)
     }
 
     /// Returns the mean number of operations in a batch of the server's engine; `None` if it was

@@ -148,11 +148,6 @@ pub fn records(
         nanos(word::SERVER_CPU_NS_PER_SESSION, Outcome::server_cpu_ns_per_session),
         nanos(word::CLIENT_CPU_NS_PER_SESSION, Outcome::client_cpu_ns_per_session),
         (word::OPERATIONS_PER_BATCH, Unit::Count, median(rounds, Outcome::operations_per_batch)),
-        (
-            word::PACKAGE_JOULES_PER_SESSION,
-            Unit::Count,
-            median(rounds, Outcome::package_joules_per_session),
-        ),
     ];
     figures.extend(times(word::CONNECT_NS, Outcome::connect));
     figures.extend(times(word::HANDSHAKE_NS, |round| round.handshake().cloned()));

@@ -244,8 +244,6 @@ fn of_run(run: &Run, quantity: Quantity) -> Option<f64> {
         run.server_cpu_ns()
     } else if quantity == word::CLIENT_CPU_NS_PER_SESSION {
         run.client_cpu_ns()
-    } else if quantity == word::PACKAGE_JOULES_PER_SESSION {
-        Some(run.package_watts? / run.rate()?)
     } else if let Some(q) = at(word::CONNECT_NS) {
         quantile(&["secure connect", "plain connect"], q)
     } else if let Some(q) = at(word::HANDSHAKE_NS) {

@@ -65,9 +65,6 @@ pub(in crate::verbs) struct Run {
     pub(in crate::verbs) sustained_s: Option<f64>,
     /// CPU seconds of the server for each second of that part.
     pub(in crate::verbs) server_cores: Option<f64>,
-    /// Power of the processor packages of the server's machine in that part; null if it cannot be
-    /// read.
-    pub(in crate::verbs) package_watts: Option<f64>,
     pub(in crate::verbs) sessions_per_s: Option<f64>,
     pub(in crate::verbs) server_cpu_ns_per_session: Option<f64>,
     pub(in crate::verbs) client_cpu_ns_per_session: Option<f64>,
@@ -180,7 +177,6 @@ pub(super) fn run(server: &str, number: usize, outcome: &load::Outcome) -> Run {
         plan_hash: outcome.plan.hash(),
         sustained_s: Some(outcome.sustained.as_secs_f64()),
         server_cores: outcome.server_cores,
-        package_watts: outcome.package_watts,
         sessions_per_s: outcome.sessions_per_s(),
         server_cpu_ns_per_session: outcome.server_cpu_ns_per_session(),
         client_cpu_ns_per_session: outcome.client_cpu_ns_per_session(),
