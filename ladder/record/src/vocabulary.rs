@@ -203,9 +203,6 @@ pub const HANDSHAKE: &str = "handshake";
 pub const SESSIONS_PER_S: Quantity = Quantity::known("sessions_per_s");
 /// CPU time of the server in nanoseconds, divided by its sessions.
 pub const SERVER_CPU_NS_PER_SESSION: Quantity = Quantity::known("server_cpu_ns_per_session");
-/// Energy of the packages of the server's machine for one session, in joules; with all that runs on
-/// them, such as a client on the same machine.
-pub const PACKAGE_JOULES_PER_SESSION: Quantity = Quantity::known("package_joules_per_session");
 /// Operations with a server's key, divided by the runs of its engine: batches and single
 /// operations.
 pub const OPERATIONS_PER_BATCH: Quantity = Quantity::known("private_operations_per_batch");

@@ -5,8 +5,7 @@
 //! ([`queue`]) and the growth of rates with cores ([`scaling`]). The crate runs and measures nothing. [`mod@forecast`] computes
 //! predicted records from a measured one.
 //!
-//! Every figure has an interval if its inputs have one; see [`interval`] for its meaning. "Unknown"
-//! is a value: the energy of a session is unknown until power is measured.
+//! Every figure has an interval if its inputs have one; see [`interval`] for its meaning.
 //!
 //! # Sources
 //!

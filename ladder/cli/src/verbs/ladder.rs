@@ -73,7 +73,7 @@ pub(crate) struct Ladder {
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<OutputFile>,
 
-    /// Prices and power of machines; without them no costs and no energy are computed
+    /// Prices of machines; without them no costs are computed
     #[arg(long, value_name = "FILE", value_parser = prices)]
     pub(crate) prices: Option<Prices>,
 

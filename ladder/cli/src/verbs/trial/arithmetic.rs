@@ -74,14 +74,9 @@ impl Run {
         Some(1e9 * self.client_cpu.as_ref()?.cores / self.rate()?)
     }
 
-    /// Returns the sum of histograms.
-    fn latency(&self, names: &[&str]) -> Option<Latency> {
-        let all: Option<Vec<Latency>> = names
-            .iter()
-            .filter_map(|name| self.times.get(*name))
-            .map(|times| Latency::from_base64(&times.hdr_v2_base64, times.above))
-            .collect();
-        Latency::sum(all?.iter())
+    fn latency(&self, name: &str) -> Option<Latency> {
+        let times = self.times.get(name)?;
+        Latency::from_base64(&times.hdr_v2_base64, times.above)
     }
 
     fn check(&self) -> Result<(), CliError> {
@@ -224,7 +219,7 @@ fn of_cycles(record: &Record, all: &[Record]) -> Result<Option<Estimate>, CliErr
 
 /// Returns a figure of one run.
 fn of_run(run: &Run, quantity: Quantity) -> Option<f64> {
-    let quantile = |names: &[&str], q| run.latency(names)?.quantile_ns(q).map(number);
+    let quantile = |name, q| run.latency(name)?.quantile_ns(q).map(number);
     let at = |quantities: [Quantity; 3]| {
         let place = quantities.iter().position(|known| *known == quantity)?;
         Some([0.5, 0.9, 0.99][place])
@@ -235,14 +230,12 @@ fn of_run(run: &Run, quantity: Quantity) -> Option<f64> {
         run.server_cpu_ns()
     } else if quantity == word::CLIENT_CPU_NS_PER_SESSION {
         run.client_cpu_ns()
-    } else if quantity == word::PACKAGE_JOULES_PER_SESSION {
-        Some(run.package_watts? / run.rate()?)
     } else if let Some(q) = at(word::CONNECT_NS) {
-        quantile(&["secure connect", "plain connect"], q)
+        quantile("connect", q)
     } else if let Some(q) = at(word::HANDSHAKE_NS) {
-        quantile(&["secure handshake"], q)
+        quantile("handshake", q)
     } else if let Some(q) = at(word::TRANSACTION_NS) {
-        quantile(&["transaction"], q)
+        quantile("transaction", q)
     } else {
         None
     }
