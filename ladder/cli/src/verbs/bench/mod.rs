@@ -229,9 +229,6 @@ pub(super) fn context(options: &Options, host: &Host) -> tollgate_load::Context 
         conditions.insert("url".to_owned(), probed.site.url().to_string());
         let target = probed.site.target();
         conditions.insert("address".to_owned(), target.address().to_string());
-        if let Some(shown) = probed.site.client_certificate() {
-            conditions.insert("client_certificate".to_owned(), shown.key().to_owned());
-        }
         if let Some(agents) = &probed.agents {
             conditions.insert("agents".to_owned(), options.given.agent_count().to_string());
             let error_us = agents.clock_error().as_nanos().div_ceil(1000);

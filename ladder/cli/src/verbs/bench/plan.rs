@@ -227,11 +227,6 @@ pub(super) fn words(options: &Options) -> String {
         Some(url) => url.to_string(),
         None => options.server.iter().map(of_kind).collect::<Vec<_>>().join("; "),
     };
-    let shown =
-        match options.given.probed.as_ref().and_then(|probed| probed.site.client_certificate()) {
-            Some(shown) => format!("a certificate to show ({}), ", shown.key()),
-            None => String::new(),
-        };
     let client = each("a thread", &client_cores(options));
     let client = match options.given.agent_count() {
         0 => client,
@@ -255,7 +250,7 @@ pub(super) fn words(options: &Options) -> String {
     }
     format!(
         "plan: {}, {exchange}, {suites}; {}; server: \
-         {server}; client: {client}, {shown}{verify}, {share}, {}; {} \
+         {server}; client: {client}, {verify}, {share}, {}; {} \
          rounds, {}",
         options.resume_words(),
         options.clients.words(options.in_flight(), options.chosen_rate()),

@@ -101,15 +101,14 @@ fn of_url(options: &Options) -> Option<&'static str> {
     let has_handshake = !options.protocol.is_empty()
         || !options.suites.is_empty()
         || !options.group.is_empty()
-        || given.client_cert.is_some()
         || options.handshake_only
         || options.resumed_share > 0.0;
     let has_form = given.method.is_some() || !given.header.is_empty() || given.body.is_some();
     let has_agents = given.agents.is_some();
     Some(match () {
-        () if has_agents && (has_form || given.client_cert.is_some()) => {
+        () if has_agents && has_form => {
             "--agents: values that may be secret are not sent to agents: leave out --method, \
-             --header, --body and --client-cert"
+             --header and --body"
         }
         () if has_agents && url.as_ref().is_some_and(Url::has_zone) => {
             "--agents: the zone of an address (%) is an interface of this machine: give agents an \
@@ -123,7 +122,7 @@ fn of_url(options: &Options) -> Option<&'static str> {
         }
         () if is_plain && has_handshake => {
             "URL: http has no handshake: leave out --protocol, --suites, --group, --resume, \
-             --client-cert and --handshake-only"
+             and --handshake-only"
         }
         () if has_form && options.handshake_only => {
             "--method, --header, --body: handshakes alone have no requests: leave out \
