@@ -221,9 +221,6 @@ pub(super) fn context(options: &Options, host: &Host) -> tollgate_load::Context 
     conditions.insert("client_cores".to_owned(), cores(plan::client_cores(options)));
     if options.target.is_none() {
         conditions.insert("server_cores".to_owned(), cores(plan::server_cores(options)));
-        if options.server.contains(&ServerKind::Rustls) {
-            conditions.insert("server_threads".to_owned(), options.load.connections.to_string());
-        }
     }
     if let Some(probed) = &options.given.probed {
         conditions.insert("url".to_owned(), probed.site.url().to_string());

@@ -215,13 +215,9 @@ pub(super) fn words(options: &Options) -> String {
         Freshness::Fresh => "makes a key share for each handshake",
         Freshness::Reuse => "has one key share for all handshakes",
     };
-    let of_kind = |kind: &ServerKind| match (kind, kind.stock()) {
-        (_, Some(product)) => format!("{product} as installed, {}", on(&server_cores(options))),
-        (ServerKind::Rustls, _) => {
-            let threads = options.load.connections;
-            format!("{threads} blocking threads of rustls, {}", on(&server_cores(options)))
-        }
-        _ => each("a worker", &server_cores(options)),
+    let of_kind = |kind: &ServerKind| match kind.stock() {
+        Some(product) => format!("{product} as installed, {}", on(&server_cores(options))),
+        None => each("a worker", &server_cores(options)),
     };
     let server = match &options.target {
         Some(url) => url.to_string(),
