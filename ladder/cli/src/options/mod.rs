@@ -17,7 +17,7 @@ use tollgate::command_line;
 
 pub(crate) use crate::verbs::agent::Agent;
 pub(crate) use crate::verbs::bench::options::sub_verbs::{ResponseCurve, Sampling};
-pub(crate) use crate::verbs::bench::options::{Bench, BenchCommand, EngineKind, Mode, ServerKind};
+pub(crate) use crate::verbs::bench::options::{Bench, BenchCommand, Mode, ServerKind};
 pub(crate) use crate::verbs::compare::Compare;
 pub(crate) use crate::verbs::explain::Explain;
 pub(crate) use crate::verbs::fleet::{Fleet, FleetCommand};

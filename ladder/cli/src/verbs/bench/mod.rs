@@ -220,17 +220,11 @@ pub(super) fn context(options: &Options, host: &Host) -> tollgate_load::Context 
     conditions.insert("client_cores".to_owned(), cores(plan::client_cores(options)));
     if options.given.target.is_none() {
         conditions.insert("server_cores".to_owned(), cores(plan::server_cores(options)));
-        if options.server.contains(&ServerKind::Rustls) {
-            conditions.insert("server_threads".to_owned(), options.load.connections.to_string());
-        }
     }
     if let Some(probed) = &options.given.probed {
         conditions.insert("url".to_owned(), probed.site.url().to_string());
         let target = probed.site.target();
         conditions.insert("address".to_owned(), target.address().to_string());
-        if let Some(shown) = probed.site.client_certificate() {
-            conditions.insert("client_certificate".to_owned(), shown.key().to_owned());
-        }
         if let Some(agents) = &probed.agents {
             conditions.insert("agents".to_owned(), options.given.agent_count().to_string());
             let error_us = agents.clock_error().as_nanos().div_ceil(1000);

@@ -216,23 +216,14 @@ pub(super) fn words(options: &Options) -> String {
         Freshness::Fresh => "makes a key share for each handshake",
         Freshness::Reuse => "has one key share for all handshakes",
     };
-    let of_kind = |kind: &ServerKind| match (kind, kind.stock()) {
-        (_, Some(product)) => format!("{product} as installed, {}", on(&server_cores(options))),
-        (ServerKind::Rustls, _) => {
-            let threads = options.load.connections;
-            format!("{threads} blocking threads of rustls, {}", on(&server_cores(options)))
-        }
-        _ => each("a worker", &server_cores(options)),
+    let of_kind = |kind: &ServerKind| match kind.stock() {
+        Some(product) => format!("{product} as installed, {}", on(&server_cores(options))),
+        None => each("a worker", &server_cores(options)),
     };
     let server = match &options.given.target {
         Some(url) => url.to_string(),
         None => options.server.iter().map(of_kind).collect::<Vec<_>>().join("; "),
     };
-    let shown =
-        match options.given.probed.as_ref().and_then(|probed| probed.site.client_certificate()) {
-            Some(shown) => format!("a certificate to show ({}), ", shown.key()),
-            None => String::new(),
-        };
     let client = each("a thread", &client_cores(options));
     let client = match options.given.agent_count() {
         0 => client,
@@ -256,7 +247,7 @@ pub(super) fn words(options: &Options) -> String {
     }
     format!(
         "plan: {}, {exchange}, {suites}; {}; server: \
-         {server}; client: {client}, {shown}{verify}, {share}, {}; {} \
+         {server}; client: {client}, {verify}, {share}, {}; {} \
          rounds, {}",
         options.resume_words(),
         options.clients.words(options.in_flight(), options.chosen_rate()),

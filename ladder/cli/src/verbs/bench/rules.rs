@@ -7,11 +7,11 @@
 use tollgate_curves::p256::P256;
 use tollgate_load::{Mechanism, Pattern, Protocol};
 use tollgate_probe::{Scheme, Url};
-use tollgate_server::KeyKind;
+use tollgate_server::{Engine, KeyKind};
 
 use super::suites;
 use crate::error::CliError;
-use crate::options::{Bench as Options, BenchCommand, EngineKind, Mode, ServerKind};
+use crate::options::{Bench as Options, BenchCommand, Mode, ServerKind};
 
 impl BenchCommand {
     /// Returns the options and the kind of result. Refuses options that exclude each other, and
@@ -72,15 +72,14 @@ fn of_url(options: &Options) -> Option<&'static str> {
     let has_handshake = !options.protocol.is_empty()
         || !options.suites.is_empty()
         || !options.group.is_empty()
-        || given.client_cert.is_some()
         || options.handshake_only
         || options.clients.mix.resumed_share > 0.0;
     let has_form = given.method.is_some() || !given.header.is_empty() || given.body.is_some();
     let has_agents = given.agents.is_some();
     Some(match () {
-        () if has_agents && (has_form || given.client_cert.is_some()) => {
+        () if has_agents && has_form => {
             "--agents: values that may be secret are not sent to agents: leave out --method, \
-             --header, --body and --client-cert"
+             --header and --body"
         }
         () if has_agents && url.as_ref().is_some_and(Url::has_zone) => {
             "--agents: the zone of an address (%) is an interface of this machine: give agents an \
@@ -94,7 +93,7 @@ fn of_url(options: &Options) -> Option<&'static str> {
         }
         () if is_plain && has_handshake => {
             "URL: http has no handshake: leave out --protocol, --suites, --group, --resume, \
-             --client-cert and --handshake-only"
+             and --handshake-only"
         }
         () if has_form && options.handshake_only => {
             "--method, --header, --body: handshakes alone have no requests: leave out \
@@ -107,7 +106,7 @@ fn of_url(options: &Options) -> Option<&'static str> {
 /// Checks the rules about several kinds of servers.
 fn of_kinds(options: &Options) -> Option<&'static str> {
     let kinds = &options.server;
-    let has = |engine: &EngineKind| kinds.iter().any(|kind| kind.engines().contains(engine));
+    let has = |engine: &Engine| kinds.iter().any(|kind| kind.engines().contains(engine));
     let is_one = kinds.len() == 1;
     Some(match () {
         () if !options.rounds.is_multiple_of(options.servers().min(2)) => {
@@ -118,8 +117,7 @@ fn of_kinds(options: &Options) -> Option<&'static str> {
             "--server: profile, response and search take servers of one kind"
         }
         () if !options.engine.iter().all(has) || options.by_kind().len() < kinds.len() => {
-            "--engine: each engine needs a server that has it, and each server an engine: aws-lc \
-             is for rustls, openssl and tollgate are for the others"
+            "--engine: each server needs an engine that it has: gnutls has its own library alone"
         }
         () if options.asynchronous && !kinds.contains(&ServerKind::Haproxy) => {
             "--async: of these servers only haproxy can pause handshakes: give --server haproxy too"
@@ -132,7 +130,7 @@ fn of_kinds(options: &Options) -> Option<&'static str> {
 /// known.
 fn of_servers(options: &Options) -> Option<&'static str> {
     let (server, engine, clients) = (options.kind(), &options.engine, &options.clients);
-    let (is_rustls, stock) = (server == ServerKind::Rustls, server.stock());
+    let stock = server.stock();
     let starts = options.given.target.is_none();
     let resumes = starts && options.resume(true).is_some();
     let is_embedded = server == ServerKind::Openssl;
@@ -171,7 +169,7 @@ fn of_servers(options: &Options) -> Option<&'static str> {
              own"
         }
         () if has_curve
-            && options.has(EngineKind::Tollgate)
+            && options.has(Engine::Tollgate)
             && !P256::best().is_ok_and(P256::beats_openssl) =>
         {
             "--key-type: Tollgate leaves ecdsa-p256 to OpenSSL on this processor, which has no \
@@ -180,16 +178,7 @@ fn of_servers(options: &Options) -> Option<&'static str> {
         () if has_curve && has_rsa && options.suites.is_empty() => {
             "--key-type: RSA key exchange needs an RSA key: leave out tls12-rsa or ecdsa-p256"
         }
-        () if is_rustls && has_rsa && options.suites.is_empty() => {
-            "--server rustls: rustls has no RSA key exchange: leave out tls12-rsa"
-        }
-        () if is_rustls && engine.contains(&EngineKind::Openssl) => {
-            "--engine: rustls has aws-lc instead of openssl: give aws-lc or tollgate"
-        }
-        () if !is_rustls && engine.contains(&EngineKind::AwsLc) => {
-            "--engine: of these servers only rustls has aws-lc: give openssl or tollgate"
-        }
-        () if asynchronous && !options.has(EngineKind::Tollgate) => {
+        () if asynchronous && !options.has(Engine::Tollgate) => {
             "--async: the server without the provider pauses nothing: give --engine tollgate too"
         }
         () if asynchronous && server != ServerKind::Haproxy => {
@@ -201,9 +190,6 @@ fn of_servers(options: &Options) -> Option<&'static str> {
         () if options.module.is_some() && stock.is_none() => {
             "--module: only installed servers load one: give --server nginx, haproxy, apache or \
              lighttpd"
-        }
-        () if resumes && is_rustls => {
-            "--resume: the servers on rustls resume nothing: give another --server"
         }
         () if resumes && is_embedded && is_early => {
             "--resume-by: the servers on openssl have no early-data: give another one, or \
@@ -218,7 +204,7 @@ fn of_servers(options: &Options) -> Option<&'static str> {
 
 /// Refuses lists that contain a value twice: the value would be measured twice under one name.
 fn check_once(options: &Options) -> Result<(), CliError> {
-    let engine = |engine: &EngineKind| format!("{engine:?}").to_lowercase();
+    let engine = |engine: &Engine| format!("{engine:?}").to_lowercase();
     let server = |kind: &ServerKind| format!("{kind:?}").to_lowercase();
     let named: [(&str, Vec<String>); 6] = [
         ("--key-type", options.key.iter().map(ToString::to_string).collect()),

@@ -9,7 +9,6 @@ use rustix::fs::{FsWord, statfs};
 use tempfile::TempDir;
 use tollgate_load::{Finding, Freshness, Mechanism, Naming, Outcome, Plan, Server, Verdict, run};
 use tollgate_profile::Threads;
-use tollgate_rustls_server::Signer;
 use tollgate_server::{Certificate, Engine};
 use tollgate_stock_servers::{Product, Running as Stock, Settings};
 use tollgate_tune::{Setup, Storage};
@@ -24,7 +23,7 @@ use super::{external, plan};
 use crate::error::CliError;
 use crate::interrupt;
 use crate::options::values::defaults;
-use crate::options::{Bench, EngineKind, Mode, ServerKind};
+use crate::options::{Bench, Mode, ServerKind};
 use crate::progress;
 
 /// A folder that survives a restart of the machine, and so is on a disk.
@@ -149,10 +148,6 @@ impl Starter {
                     version = product.version().unwrap_or_default();
                     Ready::Stock(product.start(&settings)?)
                 }
-                (None, Some(ServerKind::Rustls)) => {
-                    let signer = if setup.provider { Signer::Engine } else { Signer::AwsLc };
-                    servers::start_rustls(&bench, signer, certificate)?
-                }
                 (None, _) => {
                     let is_ours = setup.provider && setup.key.starts_with("rsa");
                     let engine = if is_ours { Engine::Tollgate } else { Engine::OpenSsl };
@@ -215,7 +210,7 @@ fn kind_of(setup: &Setup) -> Result<(Option<ServerKind>, Option<Product>), CliEr
     let kind = ServerKind::from_str(&setup.server, false).ok();
     let kind = kind.filter(|kind| *kind != ServerKind::Gnutls).ok_or_else(|| {
         error!(
-            "server: {}: give nginx, haproxy, apache, lighttpd, openssl, rustls, command, or a URL",
+            "server: {}: give nginx, haproxy, apache, lighttpd, openssl, command, or a URL",
             setup.server
         )
     })?;
@@ -349,7 +344,7 @@ pub(in crate::verbs) fn measure(
 pub(super) fn base(rounds: u32, seconds: f64) -> Bench {
     Bench {
         mode: Mode::Rounds,
-        engine: vec![EngineKind::Openssl], // one server, so any number of rounds is allowed
+        engine: vec![Engine::OpenSsl], // one server, so any number of rounds is allowed
         rounds,
         seconds,
         ..defaults()

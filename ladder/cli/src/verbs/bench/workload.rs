@@ -54,8 +54,8 @@ pub(super) fn applied(options: &Options) -> Result<(Options, Vec<String>), CliEr
             && options.given.target.is_none()
         {
             return Err(refused(format!(
-                "the embedded servers have no {group}: give --server rustls, a URL, or a stock \
-                 server with OpenSSL 3.5 or later"
+                "the embedded servers have no {group}: give a URL, or a stock server with OpenSSL \
+                 3.5 or later"
             )));
         }
     }
@@ -221,7 +221,8 @@ mod tests {
         let web = asked("web2026").unwrap();
         let (requests, resumed) = (web.clients.mix.requests_per_connection, web.resume(true));
         assert_eq!((requests, resumed.map(|resume| resume.share)), (10.0, Some(0.5)));
-        for (name, why) in [("pq2026", "--server rustls"), ("nobody", "give hp2001")] {
+        for (name, why) in [("pq2026", "give a URL, or a stock server"), ("nobody", "give hp2001")]
+        {
             let message = asked(name).unwrap_err().to_string();
             assert!(message.contains(why), "{message}");
         }
@@ -236,7 +237,7 @@ mod tests {
             (10.0, 0.5)
         );
         assert_eq!(undone, [""; 0]);
-        let (pq, undone) = asked_with("--workload pq2026 --server rustls").unwrap();
+        let (pq, undone) = asked_with("--workload pq2026 --server nginx").unwrap();
         assert_eq!((pq.protocol, undone), (vec![Protocol::Tls13], Vec::new()));
         assert_eq!(pq.group, ["X25519MLKEM768"]);
         let (_, undone) = asked_with("--workload hp2001 https://127.0.0.1:1/").unwrap();

@@ -35,8 +35,7 @@ const SAMPLES_SPREAD: u32 = 200;
 const LOST_MAX: f64 = 0.01;
 
 /// The lowest share of the server's CPU time that the samples must stand for. `perf` loses samples
-/// if threads run for less than one sampling period at a time, as the blocking threads of the
-/// rustls server do.
+/// if threads run for less than one sampling period at a time.
 const SAMPLED_MIN: f64 = 0.7;
 
 /// The highest share of the server's CPU time that the samples may stand for. It is above 1 because

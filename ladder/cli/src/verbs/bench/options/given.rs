@@ -45,14 +45,6 @@ pub(crate) struct Given {
     #[arg(long, value_name = "PATH", requires = "target", conflicts_with = "pid")]
     pub(crate) cgroup: Option<PathBuf>,
 
-    /// Certificate chain in PEM, the client's own first, for servers that ask for one
-    #[arg(long, value_name = "FILE", requires_all = ["target", "client_key"])]
-    pub(crate) client_cert: Option<PathBuf>,
-
-    /// Private key of --client-cert in PEM, not encrypted
-    #[arg(long, value_name = "FILE", requires = "client_cert")]
-    pub(crate) client_key: Option<PathBuf>,
-
     /// Method of the requests; the server must answer with status 200 [default: GET, with --body
     /// POST]
     #[arg(long, value_name = "METHOD", requires = "target", value_parser = method)]
@@ -133,7 +125,8 @@ impl Probed {
 
     /// Returns the type of the server's key, as record subjects spell it.
     pub(crate) fn key(&self) -> String {
-        self.probe.leaf().map_or_else(|| "none".to_owned(), |leaf| leaf.key)
+        let first = self.probe.support.as_ref().and_then(|support| support.keys.first());
+        first.cloned().unwrap_or_else(|| "none".to_owned())
     }
 
     /// Checks that the server supports a plan. An error names the option to change.

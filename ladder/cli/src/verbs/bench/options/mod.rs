@@ -7,18 +7,19 @@ pub(crate) mod session;
 pub(crate) mod signer;
 pub(crate) mod sub_verbs;
 
+use core::str::FromStr as _;
 use core::time::Duration;
 use std::path::PathBuf;
 
 use clap::builder::ArgPredicate;
 use clap::{Args, Subcommand};
 use tollgate_load::{Close, Freshness, Objective, Plan, Protocol, Sizes, Verify};
-use tollgate_server::KeyKind;
+use tollgate_server::{Engine, KeyKind};
 
 use crate::options::values::{Written, one_of, seconds, share};
 use clients::{Clients, Mix, Pace};
 use given::Given;
-pub(crate) use kinds::{EngineKind, ServerKind};
+pub(crate) use kinds::ServerKind;
 use signer::Signer;
 use sub_verbs::{Experiment, ResponseCurve, Sampling};
 
@@ -188,10 +189,9 @@ pub(crate) struct Bench {
     pub(crate) sizes: Option<Sizes>,
 
     /// Kinds of servers, separated by commas, each without and with Tollgate: embedded ones with
-    /// OpenSSL (openssl), one worker on each core, or with rustls (rustls), one thread for each
-    /// connection; or the installed apache, haproxy, lighttpd or nginx, without and with the
-    /// provider. Only one server is gnutls, the installed gnutls-serv, which has the insecure
-    /// suites with RC4 and 3DES of old papers
+    /// OpenSSL (openssl), one worker on each core; or the installed apache, haproxy, lighttpd or
+    /// nginx, without and with the provider. Only one server is gnutls, the installed gnutls-serv,
+    /// which has the insecure suites with RC4 and 3DES of old papers
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "openssl")]
     #[arg(help_heading = SERVERS)]
     pub(crate) server: Vec<ServerKind>,
@@ -202,12 +202,11 @@ pub(crate) struct Bench {
     #[arg(help_heading = SERVERS)]
     pub(crate) server_cores: Vec<u32>,
 
-    /// Engines for the private-key operations, separated by commas: openssl (with --server rustls:
-    /// aws-lc) and tollgate; of several kinds of servers, each takes those that it has [default:
-    /// all, in turn]
+    /// Engines for the private-key operations, separated by commas: openssl and tollgate [default:
+    /// both, in turn]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
-    #[arg(help_heading = SERVERS)]
-    pub(crate) engine: Vec<EngineKind>,
+    #[arg(help_heading = SERVERS, value_parser = Engine::from_str)]
+    pub(crate) engine: Vec<Engine>,
 
     /// Types of the servers' keys, separated by commas: rsa-2048, rsa-3072, rsa-4096, and rsa-1024
     /// (insecure, as in old papers); or ecdsa-p256 alone
@@ -318,7 +317,7 @@ impl Bench {
     }
 
     /// Returns whether a server of the only kind with this engine takes part.
-    pub(crate) fn has(&self, engine: EngineKind) -> bool {
+    pub(crate) fn has(&self, engine: Engine) -> bool {
         let is_asked = self.engine.is_empty() || self.engine.contains(&engine);
         is_asked && self.kind().engines().contains(&engine)
     }
