@@ -7,7 +7,6 @@ mod prices;
 mod queue;
 mod scaling;
 mod simulation;
-mod simulator;
 mod what_if;
 
 use tollgate_fleet::queue::ServiceTime;
