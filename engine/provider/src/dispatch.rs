@@ -1,33 +1,24 @@
 //! The entry points of the provider, its algorithms and their properties: provider-base(7).
 //!
-//! `SIGNATURE` and `ASYM_CIPHER` have the property `tollgate.operations=yes`, so the query
-//! `?tollgate.operations=yes` prefers them. `KEYMGMT` does not: the query also decides which
-//! provider creates keys (`EVP_PKEY_keygen`, `EVP_PKEY_fromdata`), and libcrypto does not fall back
-//! to another provider if the preferred provider refuses to create a key. Without the property, the
-//! default provider creates and holds keys. libcrypto exports a key to this provider when an
-//! operation starts; if this provider then refuses the key, the default provider serves it. If no
-//! provider is preferred, libcrypto uses the one whose algorithms it has seen first: load `default`
-//! before this provider is used. [`crate::keymgmt_cache`] sees to the order of key management.
+//! `SIGNATURE` and `ASYM_CIPHER` have the property `tollgate.operations=yes`, which the query of a
+//! configuration prefers. `KEYMGMT` does not: the query also decides which provider creates keys,
+//! and libcrypto does not fall back to another provider if the preferred one refuses. So the default
+//! provider creates and holds keys, libcrypto exports a key to this provider when an operation
+//! starts, and if this provider refuses the key, the default provider serves it.
+//! [`crate::keymgmt_cache`] sees to the order of key management.
 //!
-//! `SIGNATURE` and `ASYM_CIPHER` also have `provider=tollgate`. If a program's own query names
-//! `provider`, such as stunnel's `provider!=fips`, it replaces a clause `?provider=tollgate` of the
-//! configuration. It does not replace `?tollgate.operations=yes`.
-//!
-//! `KEYMGMT`, `SIGNATURE` and `ASYM_CIPHER` of RSA have `tollgate.rsa=yes`: this query, without
-//! `?`, selects this provider for keys and operations, or fails.
+//! `provider=tollgate` is a property too, but a program's own query that names `provider`, such as
+//! stunnel's `provider!=fips`, replaces a clause `?provider=tollgate` of the configuration. The query
+//! `tollgate.rsa=yes`, without `?`, selects this provider for keys and operations of RSA, or fails.
 //!
 //! RSA has kernels for x86-64 alone. Elsewhere its operations lack `tollgate.operations=yes`, so
 //! the default provider serves them, except those of keys on a signer.
 //!
-//! EC keys are as those of RSA, but one `KEYMGMT` serves the keys of all curves, and this
-//! provider's imports keys of P-256 with a private half and refuses all others. So the default
-//! provider makes all EC keys, exchanges keys with them, serves the other curves, and verifies with
-//! public keys. Without `KEYMGMT` of EC, libcrypto would not use this provider's ECDSA at all.
+//! One `KEYMGMT` of EC serves the keys of all curves; this provider's imports keys of P-256 with a
+//! private half and refuses all others. Without it, libcrypto would not use this provider's ECDSA.
 //!
 //! For X25519, `KEYMGMT` has the properties of operations too: half of the work of a key exchange
-//! is the new key. There are no keys to refuse: every X25519 key has 32 bytes. Other operations,
-//! such as writing a key to a file, stay with the default provider: libcrypto exports the key to
-//! it.
+//! is the new key, and there are no keys to refuse.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::ptr;

@@ -131,13 +131,6 @@ mod tests {
             let theirs = MessageDigest::from_name(first).unwrap();
             let expected = hash(theirs, b"a message").unwrap();
             assert_eq!(md.digest(b"a message").as_ref(), &*expected, "{md:?}");
-            let mut hasher = Hasher::new(md);
-            hasher.update(b"a mes");
-            let mut copy = hasher.clone();
-            copy.update(b"sage");
-            hasher.update(b"s");
-            assert_eq!(copy.finish().as_ref(), &*expected, "{md:?}");
-            assert_ne!(hasher.finish().as_ref(), &*expected, "{md:?}");
             assert_eq!((md.len(), theirs.size()), (expected.len(), expected.len()));
             for name in names {
                 assert_eq!(from_name(name), Some(md));

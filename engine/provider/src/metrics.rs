@@ -9,8 +9,7 @@
 //! are written.
 //!
 //! A process may fork at any moment. Each mark holds the fork generation of the process that set
-//! it, so a child takes over the marks that its parent's threads held. A failed write never fails
-//! an operation; the failure is counted.
+//! it, so a child takes over the marks that its parent's threads held.
 #![forbid(unsafe_code)]
 
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};

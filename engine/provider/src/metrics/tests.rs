@@ -68,13 +68,6 @@ fn the_first_count_is_written_soon_and_the_last_at_the_end() {
 }
 
 #[test]
-fn no_file_is_written_without_a_count() {
-    let folder = Folder::new("nothing");
-    folder.metrics().close();
-    assert_eq!(folder.names(), [""; 0]);
-}
-
-#[test]
 fn a_missing_folder_is_counted_and_may_be_created_later() {
     let folder = Folder::new("later");
     fs::remove_dir(&folder.0).unwrap();

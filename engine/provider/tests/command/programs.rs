@@ -12,7 +12,8 @@ fn providers_are_listed_without_a_warning() {
     assert!(output.status.success());
     assert_eq!(warned, "");
     let ours = &said[said.find("  tollgate").unwrap()..];
-    for line in ["name: Tollgate provider", "status: active", "tollgate-signatures"] {
+    let version = concat!("version: ", env!("CARGO_PKG_VERSION"));
+    for line in ["name: Tollgate provider", version, "status: active", "tollgate-signatures"] {
         assert!(ours.contains(line), "{said}");
     }
 }

@@ -159,11 +159,6 @@ pub(crate) fn octets(key: &CStr, value: &mut [u8]) -> OSSL_PARAM {
     param(key, 5, value.as_mut_ptr().cast(), value.len())
 }
 
-/// Describes a pointer to a string, to get.
-pub(crate) fn text_pointer(key: &CStr, value: &mut *const c_char) -> OSSL_PARAM {
-    param(key, 6, ptr::from_mut(value).cast(), 0)
-}
-
 /// Describes an integer in native byte order.
 pub(crate) fn number(key: &CStr, native: &mut [u8]) -> OSSL_PARAM {
     param(key, 2, native.as_mut_ptr().cast(), native.len())

@@ -179,18 +179,6 @@ impl Host {
         (self.counter(name) - before, result)
     }
 
-    /// Returns a string parameter of the provider.
-    pub(crate) fn text(&self, name: &CStr) -> String {
-        let mut text = ptr::null();
-        let mut params = [libcrypto::text_pointer(name, &mut text), libcrypto::END];
-        // SAFETY: a provider, and parameters that outlive the call.
-        let got =
-            unsafe { libcrypto::OSSL_PROVIDER_get_params(self.tollgate, params.as_mut_ptr()) };
-        assert!(got == 1 && !text.is_null(), "{}", errors());
-        // SAFETY: the provider's own string, which outlives this call.
-        unsafe { CStr::from_ptr(text) }.to_str().unwrap().into()
-    }
-
     pub(crate) fn self_test(&self) -> c_int {
         // SAFETY: a provider.
         unsafe { libcrypto::OSSL_PROVIDER_self_test(self.tollgate) }

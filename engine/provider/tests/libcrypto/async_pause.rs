@@ -4,8 +4,6 @@ use core::cell::RefCell;
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
-use tollgate_rerun::alone;
-
 use crate::host::job::{ASYNC_block_pause, ASYNC_unblock_pause, Job};
 use crate::host::libcrypto;
 use crate::host::operation::ENCRYPT;
@@ -47,18 +45,6 @@ fn paused_jobs_share_batches() {
     let (batches, operations) = (host.counter("batches"), host.counter("batched-operations"));
     assert_eq!((batches, operations), (rounds, 8 * rounds));
     assert_eq!(host.counter("signatures"), 8 * rounds + 1);
-}
-
-#[test]
-fn no_thread_is_started() {
-    alone("async_pause::no_thread_is_started", || {
-        let threads = || std::fs::read_dir("/proc/self/task").unwrap().count();
-        let (host, key) = Host::builtin().with_key("rsa-2048.pem");
-        let before = threads();
-        assert_eq!(sign_in_jobs(&host, &key, 9).len(), 9);
-        assert!(host.counter("async-operations") > 0);
-        assert_eq!(threads(), before);
-    });
 }
 
 #[test]

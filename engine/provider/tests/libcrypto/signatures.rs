@@ -22,11 +22,9 @@ fn each_library_context_has_its_own_counters() {
 }
 
 #[test]
-fn the_module_describes_and_tests_itself() {
+fn the_module_tests_itself() {
     for host in [Host::module as fn() -> Host, Host::builtin] {
         let host = host();
-        assert_eq!(host.text(c"name"), "Tollgate provider");
-        assert_eq!(host.text(c"version"), env!("CARGO_PKG_VERSION"));
         assert_eq!(host.self_test(), 1);
         let key = host.key(&pem("rsa-2048.pem"));
         let (keys, _) = host.counted("keys", || {

@@ -3,13 +3,12 @@
 
 use core::ffi::{c_int, c_uint};
 
-use openssl::rsa::Padding;
 use tollgate_keyless::{ErrorCode, REFUSAL, RESPONSE};
 
 use crate::host::libcrypto;
 use crate::host::operation::DECRYPT;
 use crate::host::{PREFER, errors};
-use crate::signer::{Signer, private_key};
+use crate::signer::Signer;
 
 const LIMIT_MS: u32 = 20_000;
 
@@ -74,15 +73,4 @@ fn a_refused_client_is_told_so() {
     let (result, counts) = decrypt((REFUSAL, vec![ErrorCode::KeyNotFound as u8]));
     assert!(result.is_err());
     assert_eq!(counts, [0, 1]);
-}
-
-/// The test's block is one that OpenSSL reads.
-#[test]
-fn the_block_has_a_valid_padding() {
-    let rsa = private_key().rsa().unwrap();
-    let mut ciphertext = vec![0; 256];
-    rsa.public_encrypt(&block(&premaster()), &mut ciphertext, Padding::NONE).unwrap();
-    let mut message = vec![0; 256];
-    let len = rsa.private_decrypt(&ciphertext, &mut message, Padding::PKCS1).unwrap();
-    assert_eq!(message[..len], premaster());
 }

@@ -88,22 +88,11 @@ fn findings(configuration: &Configuration) -> Vec<Finding> {
         }
     };
     let query = configuration.default_properties().unwrap_or_default();
-    let has = |clause: &str| query.split(',').any(|part| part.replace(' ', "") == clause);
-    let lost = if has(QUERY) {
-        None
-    } else if has("?provider=tollgate") {
-        Some("programs that query a provider themselves, such as stunnel, do not use Tollgate")
-    } else if has("?tollgate.rsa=yes") {
-        Some("refused keys do not fall back to OpenSSL")
-    } else if query.contains("tollgate") {
-        Some("this query does not prefer all operations of Tollgate, or allows no others")
+    let query = if query.split(',').any(|part| part.replace(' ', "") == QUERY) {
+        good("query", query)
     } else {
-        Some("")
-    };
-    let query = match lost {
-        None => good("query", query),
-        Some("") => weak("query", &format!("none: set default_properties = {QUERY}")),
-        Some(lost) => weak("query", &format!("{query}: {lost}; write {QUERY}")),
+        let why = "programs may not use it, or refused keys not fall back to OpenSSL";
+        weak("query", &format!("{query:?} ({why}): set default_properties = {QUERY}"))
     };
     let lines = ours.map_or(&[][..], |section| configuration.section(section));
     let settings = lines.iter().filter_map(|(key, value)| {

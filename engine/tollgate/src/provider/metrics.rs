@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read as _};
 use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::path::Path;
 
 use rustix::fs::OFlags;
 
@@ -18,28 +17,31 @@ const BYTES_MAX: u64 = 1 << 16;
 
 #[derive(Debug)]
 pub(super) struct ProcessFile {
-    path: PathBuf,
     pub(super) pid: u32,
-    pub(super) program: String,
     /// Counters by name, without `tollgate_` and `_total`.
     pub(super) counts: BTreeMap<String, u64>,
     /// Time of writing, in seconds after boot.
     written: f64,
-    modified: SystemTime,
 }
 
-/// Reads the files of a folder, sorted by process. Ignores other files.
+/// Reads the files of a folder. Ignores other files.
 pub(super) fn read(folder: &Path) -> Result<Vec<ProcessFile>, CliError> {
     let entries = fs::read_dir(folder).map_err(CliError::about(folder.display()))?;
-    let mut files: Vec<ProcessFile> =
-        entries.flatten().filter_map(|entry| ProcessFile::read(entry.path())).collect();
-    files.sort_by(|a, b| (a.pid, &a.path).cmp(&(b.pid, &b.path)));
-    Ok(files)
+    Ok(entries.flatten().filter_map(|entry| ProcessFile::read(&entry.path())).collect())
 }
 
-/// Returns the text of a short regular file, and the time of its last change. Does not follow
-/// links, and does not block on a pipe.
-fn regular(path: &Path) -> io::Result<(String, SystemTime)> {
+/// Returns the sum of each counter.
+pub(super) fn sum(files: &[ProcessFile]) -> BTreeMap<String, u64> {
+    let mut sum: BTreeMap<String, u64> = BTreeMap::new();
+    for (name, count) in files.iter().flat_map(|file| &file.counts) {
+        let total = sum.entry(name.clone()).or_default();
+        *total = total.saturating_add(*count);
+    }
+    sum
+}
+
+/// Returns the text of a short regular file. Does not follow links, and does not block on a pipe.
+fn regular(path: &Path) -> io::Result<String> {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
     let metadata = file.metadata()?;
@@ -48,19 +50,19 @@ fn regular(path: &Path) -> io::Result<(String, SystemTime)> {
     }
     let mut text = String::new();
     file.take(BYTES_MAX).read_to_string(&mut text)?;
-    Ok((text, metadata.modified()?))
+    Ok(text)
 }
 
 impl ProcessFile {
-    fn read(path: PathBuf) -> Option<Self> {
+    fn read(path: &Path) -> Option<Self> {
         let name = path.file_name()?.to_str()?;
         let pid = name.strip_prefix("tollgate-")?.strip_suffix(".prom")?.split('-').next()?;
         let pid = pid.parse().ok()?;
-        let (text, modified) = regular(&path).ok()?;
-        let (mut counts, mut written, mut program) = (BTreeMap::new(), None, String::new());
+        let text = regular(path).ok()?;
+        let (mut counts, mut written) = (BTreeMap::new(), None);
         for line in text.lines().filter(|line| !line.starts_with('#')) {
             let (series, value) = line.rsplit_once(' ')?;
-            let (name, labels) = series.split_once('{')?;
+            let (name, _labels) = series.split_once('{')?;
             let name = name.strip_prefix("tollgate_")?;
             match name.strip_suffix("_total") {
                 Some(name) => _ = counts.insert(name.to_owned(), value.parse().ok()?),
@@ -71,19 +73,15 @@ impl ProcessFile {
             if line.contains(char::is_control) {
                 return None;
             }
-            let label = labels.split_once("program=\"").and_then(|(_, rest)| rest.split_once('"'));
-            label.map(|(name, _)| name).unwrap_or_default().clone_into(&mut program);
         }
-        Some(Self { pid, program, counts, written: written?, modified, path })
+        Some(Self { pid, counts, written: written? })
     }
 
     /// Returns whether the process that wrote the file is running: a process with this ID exists,
-    /// it started before the file was written, and the machine has not been restarted since.
+    /// and it started before the file was written.
     pub(super) fn is_of_a_living(&self) -> bool {
-        let booted = processes::booted();
         // The kernel rounds start times to hundredths of a second.
         processes::started(self.pid).is_some_and(|start| start <= self.written + 0.02)
-            && booted.is_none_or(|booted| self.modified >= booted)
     }
 }
 
@@ -113,6 +111,6 @@ mod tests {
         mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR, 0).unwrap();
         let found = read(folder.as_ref()).unwrap();
         let [file] = &found[..] else { panic!("{found:?}") };
-        assert_eq!((file.program.as_str(), file.counts["keys"]), ("nginx", 5));
+        assert_eq!(file.counts["keys"], 5);
     }
 }

@@ -36,8 +36,8 @@ pub(super) fn prove(configuration: &Path) -> Result<OnCurves, CliError> {
     let ours = folder.path().join("ours.cnf");
     put(&ours, text.as_bytes())?;
     let differ = compare(&folder, &ours)?;
-    let counted = metrics::read(folder.as_ref())?;
-    let sum = |name: &str| counted.iter().filter_map(|file| file.counts.get(name)).sum::<u64>();
+    let counted = metrics::sum(&metrics::read(folder.as_ref())?);
+    let sum = |name: &str| counted.get(name).copied().unwrap_or_default();
     if (sum("signatures"), sum("decryptions")) != (2, 1) {
         bail!(
             "{name}: OpenSSL loads the module but signs without it; set default_properties = \

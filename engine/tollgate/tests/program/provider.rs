@@ -156,8 +156,7 @@ fn the_module_is_installed_checked_counted_and_removed() {
     let sign = ["dgst", "-sha256", "-sign", &curve, conf.to_str().unwrap()];
     assert!(system.openssl(&sign).status.success());
     fs::remove_file(curve).unwrap();
-    let stats = said(&system.provider(&["stats", "--metrics", &metrics]));
-    assert!(stats.contains("2 that have ended made 2 signatures"), "{stats}");
+    assert_eq!(fs::read_dir(&metrics).unwrap().count(), 2, "a file of counters for each");
 
     let removed = said(&system.install(&["--remove"]));
     assert!(removed.contains("settings are kept"), "{removed}");
@@ -284,5 +283,4 @@ fn processes_are_listed_with_the_reason_if_they_do_not_use_it() {
     assert!(code == Some(0) && words.contains("since replaced or removed"), "{words}");
     let nobody = system.provider(&["stats", "--pid", "4194305"]);
     refused(&nobody, "process 4194305: ");
-    refused(&system.provider(&["stats", "--metrics", "/nowhere"]), "/nowhere: ");
 }
