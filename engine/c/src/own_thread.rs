@@ -12,7 +12,7 @@ use crate::handle;
 use crate::operation::{Asked, tollgate_operation};
 use crate::private_key::tollgate_private_key;
 use crate::scheme::{Scheme, tollgate_scheme};
-use crate::thread_memory::{Own, WIDTH, with_own};
+use crate::thread_memory::{ThreadMemory, WIDTH, with_thread_memory};
 
 /// Signs a digest. The scheme is TOLLGATE_RSASSA_PKCS1V15 or TOLLGATE_RSASSA_PSS, and signature_len
 /// the key's size.
@@ -38,7 +38,10 @@ pub unsafe extern "C" fn tollgate_sign(
             return Err(Scheme::not_signature());
         }
         check_size("signature_len", signature_len, key.0.size())?;
-        one(|job| Ok(job.load(&key.0, scheme.work(), digest)?), |signature| buffer.write(signature))
+        run_alone(
+            |job| Ok(job.load(&key.0, scheme.work(), digest)?),
+            |signature| buffer.write(signature),
+        )
     })
 }
 
@@ -71,7 +74,7 @@ pub unsafe extern "C" fn tollgate_decrypt(
             return Err(Scheme::not_encryption());
         }
         buffer.check("message", key.0.size())?;
-        one(
+        run_alone(
             |job| Ok(job.load(&key.0, scheme.work(), ciphertext)?),
             |message| {
                 buffer.write(message);
@@ -93,11 +96,11 @@ pub unsafe extern "C" fn tollgate_run_batch(
         // SAFETY: the caller's promise.
         let operations = unsafe { array("operations", operations, count) }?;
         // No element is done unless its own result says so.
-        operations.iter_mut().for_each(|one| one.refuse(TOLLGATE_PANIC as c_int));
-        match with_own(|own| run_all(own, operations)) {
+        operations.iter_mut().for_each(|operation| operation.refuse(TOLLGATE_PANIC as c_int));
+        match with_thread_memory(|memory| run_all(memory, operations)) {
             Ok(end) => end,
             Err(failure) => {
-                operations.iter_mut().for_each(|one| one.refuse(failure.code()));
+                operations.iter_mut().for_each(|operation| operation.refuse(failure.code()));
                 Err(failure)
             }
         }
@@ -105,14 +108,14 @@ pub unsafe extern "C" fn tollgate_run_batch(
 }
 
 /// Runs one operation of this thread. `done` gets the result.
-fn one(
+fn run_alone(
     load: impl FnOnce(&mut PrivateJob) -> Result<(), Failure>,
     done: impl FnOnce(&[u8]),
 ) -> Result<(), Failure> {
-    with_own(|own| {
-        let batch = &mut own.batch[..1];
+    with_thread_memory(|memory| {
+        let batch = &mut memory.batch[..1];
         load(&mut batch[0].job)?;
-        own.lanes.run(batch);
+        memory.lanes.run(batch);
         let end = end_of(&mut batch[0]).map(|job| done(job.output()));
         batch[0].job.wipe();
         Ok(end?)
@@ -129,7 +132,10 @@ fn end_of(request: &mut Request<PrivateJob>) -> Result<&PrivateJob, PrivateError
 }
 
 /// Runs the operations of each key size, eight at a time. Returns the first failure.
-fn run_all(own: &mut Own, operations: &mut [tollgate_operation]) -> Result<(), Failure> {
+fn run_all(
+    memory: &mut ThreadMemory,
+    operations: &mut [tollgate_operation],
+) -> Result<(), Failure> {
     let mut ends: Vec<Result<(), Failure>> = Vec::with_capacity(operations.len());
     let mut by_size = Vec::with_capacity(operations.len());
     for (at, operation) in operations.iter_mut().enumerate() {
@@ -141,7 +147,7 @@ fn run_all(own: &mut Own, operations: &mut [tollgate_operation]) -> Result<(), F
     by_size.sort_unstable();
     for of_one_size in by_size.chunk_by(|(bits, _), (next, _)| bits == next) {
         for group in of_one_size.chunks(WIDTH) {
-            run_group(own, operations, group, &mut ends);
+            run_group(memory, operations, group, &mut ends);
         }
     }
     let first = ends.into_iter().enumerate().find_map(|(at, end)| Some((at, end.err()?)));
@@ -150,14 +156,14 @@ fn run_all(own: &mut Own, operations: &mut [tollgate_operation]) -> Result<(), F
 
 /// Runs up to eight operations of one key size.
 fn run_group(
-    own: &mut Own,
+    memory: &mut ThreadMemory,
     operations: &mut [tollgate_operation],
     group: &[(usize, usize)],
     ends: &mut [Result<(), Failure>],
 ) {
     let mut loaded = Vec::with_capacity(WIDTH);
     for &(_, at) in group {
-        let job = &mut own.batch[loaded.len()].job;
+        let job = &mut memory.batch[loaded.len()].job;
         // SAFETY: the caller's promise.
         let asked = unsafe { Asked::read(&raw mut operations[at]) };
         match asked.and_then(|asked| Ok(asked.load(job).map(|()| asked.target)?)) {
@@ -165,8 +171,8 @@ fn run_group(
             Err(failure) => ends[at] = operations[at].end(Err(failure)),
         }
     }
-    let batch = &mut own.batch[..loaded.len()];
-    own.lanes.run(batch);
+    let batch = &mut memory.batch[..loaded.len()];
+    memory.lanes.run(batch);
     for (request, (at, target)) in batch.iter_mut().zip(loaded) {
         ends[at] = target.finish(end_of(request));
         request.job.wipe();

@@ -66,7 +66,9 @@ pub unsafe extern "C" fn tollgate_verify_batch(
         // SAFETY: the caller's promise.
         let verifications = unsafe { array("verifications", verifications, count) }?;
         // No element is valid unless its own result says so.
-        verifications.iter_mut().for_each(|one| one.code = TOLLGATE_PANIC as c_int);
+        verifications
+            .iter_mut()
+            .for_each(|verification| verification.code = TOLLGATE_PANIC as c_int);
         let (mut ends, mut places, mut requests) = (Vec::new(), Vec::new(), Vec::new());
         for (at, verification) in verifications.iter().enumerate() {
             // SAFETY: the caller's promise.
@@ -77,7 +79,7 @@ pub unsafe extern "C" fn tollgate_verify_batch(
             }));
         }
         if let Err(failure) = with_workspace(|workspace| verify_batch(workspace, &mut requests)) {
-            verifications.iter_mut().for_each(|one| one.code = failure.code());
+            verifications.iter_mut().for_each(|verification| verification.code = failure.code());
             return Err(failure);
         }
         for (at, request) in places.into_iter().zip(requests) {

@@ -242,7 +242,7 @@ impl AsymCipherContext {
         };
         let substitute = premaster::substitute()?;
         let size = ciphertext.len();
-        let has_size = |_: &RsaKey, it: &[u8]| it.len() == size || versions.is_some();
+        let has_size = |_: &RsaKey, block: &[u8]| block.len() == size || versions.is_some();
         let request = (ski, Operation::Decrypt, ciphertext);
         let em = self.provider.remote(&mut self.key, request, has_size);
         match (em, versions) {

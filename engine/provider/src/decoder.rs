@@ -66,7 +66,7 @@ unsafe extern "C" fn decode<K: RemoteKey>(
     // SAFETY: the function takes any selection.
     let is_private = unsafe { does_selection(ptr::null_mut(), selection) } == 1;
     let slot = catch(None, || {
-        let provider = provider.filter(|it| is_private && it.is_healthy())?;
+        let provider = provider.filter(|provider| is_private && provider.is_healthy())?;
         // SAFETY: libcrypto's stream, for this call.
         let stream = unsafe { Stream::new(input) };
         let stub = first_stub(|| provider.read_line(&stream))?;

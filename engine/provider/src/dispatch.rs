@@ -2,14 +2,15 @@
 //!
 //! `SIGNATURE` and `ASYM_CIPHER` have the property `tollgate.operations=yes`, which the query of a
 //! configuration prefers. `KEYMGMT` does not: the query also decides which provider creates keys,
-//! and libcrypto does not fall back to another provider if the preferred one refuses. So the default
-//! provider creates and holds keys, libcrypto exports a key to this provider when an operation
-//! starts, and if this provider refuses the key, the default provider serves it.
+//! and libcrypto does not fall back to another provider if the preferred one refuses. So the
+//! default provider creates and holds keys, libcrypto exports a key to this provider when an
+//! operation starts, and if this provider refuses the key, the default provider serves it.
 //! [`crate::keymgmt_cache`] sees to the order of key management.
 //!
 //! `provider=tollgate` is a property too, but a program's own query that names `provider`, such as
-//! stunnel's `provider!=fips`, replaces a clause `?provider=tollgate` of the configuration. The query
-//! `tollgate.rsa=yes`, without `?`, selects this provider for keys and operations of RSA, or fails.
+//! stunnel's `provider!=fips`, replaces a clause `?provider=tollgate` of the configuration. The
+//! query `tollgate.rsa=yes`, without `?`, selects this provider for keys and operations of RSA, or
+//! fails.
 //!
 //! RSA has kernels for x86-64 alone. Elsewhere its operations lack `tollgate.operations=yes`, so
 //! the default provider serves them, except those of keys on a signer.

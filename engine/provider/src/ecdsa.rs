@@ -176,8 +176,8 @@ impl EcdsaContext {
             .filter(|_| !self.is_deterministic && digest.len() == hash.len());
         let operation = operation.ok_or(Reason::RemoteUnsupported)?;
         let mut key = self.key.take();
-        let is_valid = |key: &P256Key, it: &[u8]| {
-            self.is_valid(key, it, digest).is_ok_and(|is_valid| is_valid)
+        let is_valid = |key: &P256Key, signature: &[u8]| {
+            self.is_valid(key, signature, digest).is_ok_and(|is_valid| is_valid)
         };
         let signature = self.provider.remote(&mut key, (ski, operation, digest), is_valid);
         self.key = key;
@@ -188,7 +188,7 @@ impl EcdsaContext {
         let curve = self.provider.p256()?;
         // As OpenSSL, which reads an empty digest as zero. `P256::verify` refuses it.
         let digest = if digest.is_empty() { &[0] } else { digest };
-        Ok(decode(signature).is_some_and(|it| curve.verify(&key.public, digest, &it)))
+        Ok(decode(signature).is_some_and(|signature| curve.verify(&key.public, digest, &signature)))
     }
 
     fn key(&self) -> Result<&Arc<P256Key>, Reason> {

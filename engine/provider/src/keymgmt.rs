@@ -118,19 +118,19 @@ unsafe extern "C" fn has<K: KeyType>(keydata: *const c_void, selection: c_int) -
 }
 
 unsafe extern "C" fn matches<K: KeyType>(
-    one: *const c_void,
-    other: *const c_void,
+    ours: *const c_void,
+    theirs: *const c_void,
     selection: c_int,
 ) -> c_int {
     // SAFETY: the key came from `new` or `dup`, and outlives the call.
-    let one = unsafe { handle::shared::<KeySlot<K>>(one) };
+    let ours = unsafe { handle::shared::<KeySlot<K>>(ours) };
     // SAFETY: as above.
-    let other = unsafe { handle::shared::<KeySlot<K>>(other) };
+    let theirs = unsafe { handle::shared::<KeySlot<K>>(theirs) };
     let same = || {
         if selection & OSSL_KEYMGMT_SELECT_KEYPAIR == 0 {
             return Some(true); // there are no domain parameters to compare
         }
-        Some(one?.key.as_ref()?.matches(other?.key.as_ref()?))
+        Some(ours?.key.as_ref()?.matches(theirs?.key.as_ref()?))
     };
     c_int::from(catch(None, same) == Some(true))
 }

@@ -301,7 +301,9 @@ impl KeymgmtCache {
 
 impl Drop for KeymgmtCache {
     fn drop(&mut self) {
-        for query in self.queries.iter_mut().map(AtomicPtr::get_mut).filter(|it| !it.is_null()) {
+        for query in
+            self.queries.iter_mut().map(AtomicPtr::get_mut).filter(|query| !query.is_null())
+        {
             // SAFETY: from `into_raw`, and dropped once.
             drop(unsafe { CString::from_raw(*query) });
         }

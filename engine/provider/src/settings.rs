@@ -96,7 +96,7 @@ impl Settings {
         }
         if let Some(value) = ask(c"remote") {
             settings.remote = sockets(&value).ok_or_else(|| {
-                if value.to_bytes().windows(4).any(|it| it == b"tls:") {
+                if value.to_bytes().windows(4).any(|window| window == b"tls:") {
                     let allowed = "unix: and the socket of a tunnel on this machine, such as \
                                    stunnel's, to the signer";
                     return refused("remote", &value, allowed);

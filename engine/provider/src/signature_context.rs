@@ -103,8 +103,9 @@ impl RsaSignatureContext {
         };
         let operation = operation.ok_or(Reason::RemoteUnsupported)?;
         let mut key = self.key.take();
-        let is_valid =
-            |key: &RsaKey, it: &[u8]| self.is_valid(key, it, digest).is_ok_and(|is_valid| is_valid);
+        let is_valid = |key: &RsaKey, signature: &[u8]| {
+            self.is_valid(key, signature, digest).is_ok_and(|is_valid| is_valid)
+        };
         let signature = self.provider.remote(&mut key, (ski, operation, digest), is_valid);
         self.key = key;
         signature.map_err(|why| self.provider.raise_remote(&why))

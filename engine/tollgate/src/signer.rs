@@ -64,7 +64,8 @@ impl Serving {
 
     /// Reads the settings, the keys and the certificates again.
     fn reload(&self) {
-        let reloaded = Config::from_file(&self.file).and_then(|it| self.running.reload(&it));
+        let reloaded =
+            Config::from_file(&self.file).and_then(|config| self.running.reload(&config));
         match reloaded {
             Ok(()) => say("tollgate: keys and clients are those read now"),
             Err(why) => say(&format!("tollgate: the old keys and clients stay in use: {why}")),
@@ -130,8 +131,8 @@ fn described(does: &str, config: &Config, running: Option<&Running>) -> String {
     if let Some(address) = running.and_then(Running::metrics_addr) {
         text += &format!("metrics: http://{address}/metrics\n");
     }
-    let clients: Vec<&str> = config.clients.iter().map(|it| it.name.as_str()).collect();
-    let keys: Vec<&str> = config.keys.iter().map(|it| it.name.as_str()).collect();
+    let clients: Vec<&str> = config.clients.iter().map(|client| client.name.as_str()).collect();
+    let keys: Vec<&str> = config.keys.iter().map(|key| key.name.as_str()).collect();
     text += &wrapped(&format!("keys: {}", keys.join(", ")));
     text += &wrapped(&format!("clients: {}", clients.join(", ")));
     match &config.audit_log {

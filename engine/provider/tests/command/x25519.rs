@@ -44,9 +44,9 @@ fn new_keys_are_written() {
 #[test]
 fn secrets_are_derived() {
     let folder = folder();
-    let one = folder.same("pkeyutl -derive -inkey one.pem -peerkey two-public.pem");
-    let two = folder.same("pkeyutl -derive -inkey two.pem -peerkey one-public.pem");
-    assert_eq!((one.len(), &one), (32, &two));
+    let secret = folder.same("pkeyutl -derive -inkey one.pem -peerkey two-public.pem");
+    let other = folder.same("pkeyutl -derive -inkey two.pem -peerkey one-public.pem");
+    assert_eq!((secret.len(), &secret), (32, &other));
     assert_eq!(counted(&folder, "derivations"), 2);
     let speed = folder.output(true, "speed -seconds 1 ecdhx25519");
     assert!(speed.status.success(), "{}", String::from_utf8_lossy(&speed.stderr));

@@ -97,8 +97,8 @@ fn an_unpaused_job_has_no_descriptor() {
         return;
     }
     let (host, key) = Host::builtin().with_key("rsa-2048.pem");
-    let own = || Job::new(|| drop(sign(&host, &key)));
-    let mut jobs: Vec<_> = (0..16).map(|_| own()).collect();
+    let signing = || Job::new(|| drop(sign(&host, &key)));
+    let mut jobs: Vec<_> = (0..16).map(|_| signing()).collect();
     let mut is_finished = false;
     for job in &mut jobs {
         let is_paused = !job.resume();

@@ -39,12 +39,12 @@ fn sign(operation: &Operation) -> Vec<u8> {
 
 /// Signs directly, in a new job, and in a job that the parent has paused. Then a child of this
 /// child signs directly.
-fn child(own: &Operation, paused: &mut Job<'_>, expected: &[u8], generations: usize) -> bool {
+fn child(operation: &Operation, paused: &mut Job<'_>, expected: &[u8], generations: usize) -> bool {
     let mut in_job = Vec::new();
-    Job::new(|| in_job = sign(own)).finish();
+    Job::new(|| in_job = sign(operation)).finish();
     while !paused.resume() {}
-    let is_good = sign(own) == expected && in_job == expected;
-    is_good && (generations == 0 || in_child(|| sign(own) == expected))
+    let is_good = sign(operation) == expected && in_job == expected;
+    is_good && (generations == 0 || in_child(|| sign(operation) == expected))
 }
 
 #[test]
@@ -63,8 +63,8 @@ impl Drop for End<'_> {
 
 fn at_work_alone() {
     let (host, key) = Host::module().with_key("rsa-2048.pem");
-    let own = signer(&host, &key);
-    let expected = sign(&own);
+    let operation = signer(&host, &key);
+    let expected = sign(&operation);
     let is_over = AtomicBool::new(false);
     thread::scope(|scope| {
         for _ in 0..3 {
@@ -81,7 +81,7 @@ fn at_work_alone() {
             let mut signature = Vec::new();
             let mut job = Job::new(|| signature = sign(&other));
             let is_finished = job.resume();
-            let is_good = in_child(|| is_finished || child(&own, &mut job, &expected, 1));
+            let is_good = in_child(|| is_finished || child(&operation, &mut job, &expected, 1));
             assert!(is_good);
             // The parent continues normally.
             if is_finished {
@@ -90,7 +90,7 @@ fn at_work_alone() {
                 job.finish();
             }
             assert_eq!(signature, expected);
-            assert_eq!(sign(&own), expected);
+            assert_eq!(sign(&operation), expected);
         }
     });
 }

@@ -145,8 +145,8 @@ fn fill_batches(host: &Host, key: &Key, peer: &Key) {
         let mut outs = [[0; 32]; 20];
         let mut all: Vec<_> =
             outs.iter_mut().map(|out| InJob::deriving(host, key, peer, out)).collect();
-        all.retain_mut(|one| !one.job.resume());
-        all.iter_mut().for_each(|one| while !one.job.resume() {});
+        all.retain_mut(|derivation| !derivation.job.resume());
+        all.iter_mut().for_each(|derivation| while !derivation.job.resume() {});
     }
 }
 

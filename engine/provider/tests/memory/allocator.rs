@@ -55,8 +55,8 @@ unsafe impl GlobalAlloc for Watching {
 
 /// Returns all slots, starting with a block's own.
 fn rows_from(memory: *mut u8) -> impl Iterator<Item = &'static [AtomicUsize; 2]> {
-    let own = memory.addr() / 16 % BLOCKS.len();
-    BLOCKS[own..].iter().chain(&BLOCKS[..own])
+    let first = memory.addr() / 16 % BLOCKS.len();
+    BLOCKS[first..].iter().chain(&BLOCKS[..first])
 }
 
 /// Returns whether a block in use matches. Stacks, which have 128 KiB and more, are not included.

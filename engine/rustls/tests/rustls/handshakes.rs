@@ -1,4 +1,4 @@
-//! Handshakes of a rustls server that signs through a queue, with the clients of rustls and OpenSSL.
+//! Handshakes of a rustls server that signs through a queue, with clients of rustls and OpenSSL.
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -78,12 +78,12 @@ fn client(
     version: &'static SupportedProtocolVersion,
     schemes: &[SignatureScheme],
 ) -> ClientConnection {
-    let own = aws_lc_rs::default_provider();
-    let config = ClientConfig::builder_with_provider(Arc::new(own.clone()))
+    let stock = aws_lc_rs::default_provider();
+    let config = ClientConfig::builder_with_provider(Arc::new(stock.clone()))
         .with_protocol_versions(&[version])
         .unwrap()
         .dangerous()
-        .with_custom_certificate_verifier(Arc::new(Signatures(own, schemes.to_vec())))
+        .with_custom_certificate_verifier(Arc::new(Signatures(stock, schemes.to_vec())))
         .with_no_client_auth();
     ClientConnection::new(Arc::new(config), ServerName::try_from("host.example").unwrap()).unwrap()
 }
@@ -161,8 +161,8 @@ fn clients_agree_on_the_engine_s_groups() {
     let groups: [(&'static dyn SupportedKxGroup, bool); 2] =
         [(&Secp256r1Group, true), (&X25519MlKem768Group, false)];
     for (group, is_of_12) in groups {
-        let own = CryptoProvider { kx_groups: vec![group], ..provider(&queue()) };
-        let server = server_with(own, EC_P256);
+        let provider = CryptoProvider { kx_groups: vec![group], ..provider(&queue()) };
+        let server = server_with(provider, EC_P256);
         let ecdsa = [SignatureScheme::ECDSA_NISTP256_SHA256];
         shake(client(&version::TLS13, &ecdsa), &server).unwrap();
         assert_eq!(shake(client(&version::TLS12, &ecdsa), &server).is_ok(), is_of_12);

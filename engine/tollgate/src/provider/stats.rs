@@ -59,8 +59,8 @@ fn no_counts(within: &Path, folder: &Path) -> String {
     }
     format!(
         "no counts in {name}: it has not used the module yet (a master process leaves that to its \
-         workers: name one), or its section does not set metrics = {name}, or its user may not write \
-         there"
+         workers: name one), or its section does not set metrics = {name}, or its user may not \
+         write there"
     )
 }
 
