@@ -1,9 +1,10 @@
 //! The alternative to faster RSA: a different key type.
 
-use tollgate_record::vocabulary::{CYCLES_PER_OPERATION, PART_RSA, SESSIONS_PER_S};
-use tollgate_record::{Key, Operation, Record, Subject, Topic, Unit};
+use tollgate_record::vocabulary::{
+    CYCLES_PER_OPERATION, EXPONENT, NS_PER_OPERATION, PART_RSA, SESSIONS_PER_S,
+};
+use tollgate_record::{Area, Key, Nanos, Operation, Record, Subject, Topic, Unit};
 
-use crate::context::fastest;
 use crate::figure::number;
 use crate::flagship::Flagship;
 use crate::lookup::Lookup;
@@ -83,4 +84,19 @@ fn of_session(records: &[Record], signer: &Subject, flagship: &Flagship) -> Opti
         number(total, Unit::Cycles),
         number(without + signature, Unit::Cycles),
     ))
+}
+
+/// Returns the fastest implementation of this operation with this key.
+fn fastest<'a>(
+    lookup: Lookup<'a>,
+    key: &Key,
+    operation: &Operation,
+) -> Option<(Nanos, &'a Subject)> {
+    let topic = Topic::Operation { key: key.clone(), operation: operation.clone() };
+    lookup
+        .measured(Area::Operation)
+        .into_iter()
+        .filter(|subject| *subject.topic() == topic && subject.parameter(EXPONENT).is_none())
+        .filter_map(|subject| Some((lookup.nanos(Measured, subject, NS_PER_OPERATION)?, subject)))
+        .min_by(|x, y| x.0.get().total_cmp(&y.0.get()))
 }

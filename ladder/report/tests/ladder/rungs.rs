@@ -154,8 +154,6 @@ fn fleets_show_cores_cost_and_response() {
     assert_eq!(links[1..], ["3.28k", "0.38", "4", "38", "380", "-", "-", "-"], "{table}");
     let price = cells(line_with(&table, &["example-16, USD a year"]));
     assert_eq!(price[1..], ["0.19", "0.0061"], "{table}");
-    let core = cells(line_with(&table, &["14 KB, tollgate", "305 µs"]));
-    assert_eq!(core[1..], ["305 µs", "[302 µs-308 µs]", "3.28k", "[3.25k-3.31k]"], "{table}");
     let at_90 = cells(line_with(&table, &["90 %", "5.90k"]));
     assert_eq!(at_90, ["90 %", "5.90k", "81 %", "1.65 ms", "1.95 ms", "8.88 ms"], "{table}");
     let text = unwrapped(&table);
