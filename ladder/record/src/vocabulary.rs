@@ -113,8 +113,6 @@ pub const EXTENDED: &str = "extended";
 pub const ENGINE: &str = "engine";
 /// Parameter: the number of threads that submit requests.
 pub const THREADS: &str = "threads";
-/// Operations per second of all threads, divided by the number of cores.
-pub const OPERATIONS_PER_S_PER_CORE: Quantity = Quantity::known("operations_per_s_per_core");
 /// Operations per second, divided by those of direct calls without the engine. The parameter
 /// [`AGAINST`] names the implementation that is called directly.
 pub const OPERATIONS_PER_S_RATIO: Quantity = Quantity::known("operations_per_s_ratio");
@@ -316,10 +314,6 @@ pub const GIVEN_UP_SHARE: Quantity = Quantity::known("given_up_share");
 pub const ATTEMPTS_PER_SESSION: Quantity = Quantity::known("attempts_per_session");
 /// CPU time for clients that have given up, divided by all CPU time.
 pub const WASTED_SHARE: Quantity = Quantity::known("wasted_share");
-/// Number of sessions that wait when a burst ends.
-pub const BACKLOG_SESSIONS: Quantity = Quantity::known("backlog_sessions");
-/// Time from the end of a burst until the queue is empty, in nanoseconds.
-pub const BACKLOG_DRAIN_NS: Quantity = Quantity::known("backlog_drain_ns");
 
 /// Parameter: a demand in sessions per second.
 pub const DEMAND_PER_S: &str = "sessions_per_s";

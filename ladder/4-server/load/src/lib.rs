@@ -130,7 +130,6 @@ mod tally;
 mod target;
 mod task;
 mod threads;
-mod timeline;
 mod times;
 mod tls;
 #[cfg(test)]
@@ -190,7 +189,6 @@ pub use server_counts::{CountsMeter, ServerCounts};
 pub use sizes::Sizes;
 pub use steady::Steady;
 pub use target::Target;
-pub use timeline::Moment;
 pub use times::{ByResumption, SessionTimes, Times};
 pub use tollgate_tls_client::Freshness;
 pub use tollgate_workload::LogFormat;

@@ -17,7 +17,6 @@ use crate::referee::Seen;
 use crate::series::Point;
 use crate::server_counts::ServerCounts;
 use crate::steady::Steady;
-use crate::timeline::Moment;
 use crate::times::{ByResumption, Times};
 use crate::verdict::Verdict;
 
@@ -73,8 +72,6 @@ pub struct Outcome {
     pub(crate) plain_times: Times,
     pub(crate) by_resumption: Option<ByResumption>,
     pub(crate) response: Latency,
-    /// In the order of arrival.
-    pub(crate) timeline: Vec<Moment>,
 }
 
 impl Outcome {
@@ -171,13 +168,6 @@ impl Outcome {
     #[must_use]
     pub fn transaction(&self) -> Option<&Latency> {
         self.is_believed().then_some(&self.response)
-    }
-
-    /// Returns the completed transactions of the whole run, in the order of their arrival; empty
-    /// unless [`Plan::keeps_timeline`]. `None` if the run is invalid.
-    #[must_use]
-    pub fn timeline(&self) -> Option<&[Moment]> {
-        self.is_believed().then_some(&self.timeline)
     }
 
     /// Returns the times of secure transactions by phase; `None` if the run is invalid.

@@ -32,7 +32,6 @@ fn wrong_options_are_refused_with_their_names_and_the_help_of_their_verb() {
         ("bench response --rate 5", "--rate"),
         ("bench response --loads 0%", "1% to 99%"),
         ("bench response --loads 1.5", "1% to 99%"),
-        ("bench response --arrivals bursts:1s/1s -z 401", "at most 400"),
         ("bench response --resume 10%", "--resume"),
         ("bench response https://localhost/", "URL"),
         ("bench --arrivals constant", "--rate"),

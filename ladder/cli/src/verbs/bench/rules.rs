@@ -46,15 +46,11 @@ fn check(refusal: Option<&'static str>) -> Result<(), CliError> {
     refusal.map_or(Ok(()), |message| Err(CliError::new(message)))
 }
 
-/// The longest measured part whose run, with its warm-up of half this time, may have a timeline.
-const BURST_SECONDS_MAX: f64 = 400.0;
-
 fn of_mode(options: &Options) -> Option<&'static str> {
     let Options { mode, clients, suites, .. } = options;
     let (is_rounds, is_response) =
         (matches!(mode, Mode::Rounds), matches!(mode, Mode::Response(_)));
     let chooses_rate = options.chosen_rate().is_some();
-    let has_bursts = matches!(clients.arrivals, Some(Pattern::Bursts { .. }));
     let has_trace = matches!(clients.arrivals, Some(Pattern::Trace(_)));
     let has_rate = clients.rate.is_some();
     let is_mixed = clients.requests_per_connection > 1.0
@@ -77,9 +73,6 @@ fn of_mode(options: &Options) -> Option<&'static str> {
         () if is_response && is_mixed => {
             "response: all sessions must be equal: leave out --requests-per-connection, \
              --http-share, --resume and --patience"
-        }
-        () if is_response && has_bursts && options.seconds > BURST_SECONDS_MAX => {
-            "--seconds: with bursts, response keeps the times of each session: give at most 400"
         }
         () if has_trace && has_rate => "--rate: a trace has its own rate: leave it out",
         () if clients.arrivals.is_some() && !has_trace && !has_rate && !chooses_rate => {

@@ -47,7 +47,7 @@ pub(crate) enum SubVerb {
         #[command(flatten)]
         bench: Box<Bench>,
     },
-    /// Measure nginx on each number of cores, and fit a scaling law: the experiment scale
+    /// Measure nginx on each number of cores: the experiment scale
     Scale(Experiment),
     /// Find the highest rate at which a quantile of the response times stays within a limit
     Search {
