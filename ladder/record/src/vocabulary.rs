@@ -179,8 +179,6 @@ pub const SAMPLED_EVENT: &str = "sampled_event";
 pub const SAMPLES: &str = "samples";
 /// Condition: the CPU time of all samples, divided by the CPU time that the system accounted.
 pub const SAMPLED_SHARE: &str = "sampled_share";
-/// Condition: the count of each primitive in a prediction.
-pub const COUNTS: &str = "counts";
 /// Condition: the number of connections in flight.
 pub const CONNECTIONS: &str = "connections";
 /// Parameter: the client that loaded a server, if several are compared: `minimal`, `rustls`, `curl`
