@@ -2,9 +2,10 @@
 
 use tollgate_record::{Area, Estimate, Operation, Quantity, Record, Subject, Topic, Unit};
 
+use crate::figure;
 use crate::grid::{Column, fitting};
 use crate::lookup::Origin::{Measured, Predicted};
-use crate::lookup::{Lookup, MISSING, cell, ratio, share};
+use crate::lookup::{Lookup, MISSING, cell, ratio};
 use crate::names::{self, INSECURE_NOTE, contender, is_insecure, operation};
 use crate::table::{Row, Table};
 use tollgate_record::vocabulary::{
@@ -79,17 +80,18 @@ fn operation_of(subject: &Subject) -> (&Topic, Option<&str>) {
 }
 
 fn row(lookup: Lookup<'_>, subject: &Subject) -> Row {
-    let cycles = lookup.cycles(Measured, subject, CYCLES_PER_OPERATION);
+    let measured = |quantity, unit| lookup.record(Measured, subject, quantity, unit);
+    let cycles = measured(CYCLES_PER_OPERATION, Unit::Cycles);
     let bound = lookup.record(Predicted, subject, BOUND_CYCLES_PER_OPERATION, Unit::Cycles);
     let (times, against) = fastest_library(lookup, subject);
     let cells = vec![
         contender(subject),
-        cell(lookup.nanos(Measured, subject, NS_PER_OPERATION)),
-        cell(cycles),
-        cell(lookup.per_second(Measured, subject, OPERATIONS_PER_S)),
+        figure::of(measured(NS_PER_OPERATION, Unit::Nanos)),
+        figure::of(cycles),
+        figure::of(measured(OPERATIONS_PER_S, Unit::PerSecond)),
         times,
         against,
-        share(lookup.cycles(Predicted, subject, BOUND_CYCLES_PER_OPERATION), cycles),
+        figure::share(bound, cycles),
         cell(bound.and_then(|record| record.conditions.get(LIMIT))),
     ];
     Row::new(operation(subject), cells)

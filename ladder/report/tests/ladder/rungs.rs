@@ -67,14 +67,6 @@ fn sentences_explain_each_rung_by_the_one_below() {
 }
 
 #[test]
-fn without_servers_the_session_with_ecdsa_is_arithmetic() {
-    let text = unwrapped(&rungs::table(&synthetic::only(&["operation", "session"])));
-    // 1.453M cycles, minus 860k of RSA, plus 47.5k of ECDSA.
-    let sentence = "the predicted TLS 1.3 session of 14 KB would fall from 1.45M to 640k cycles.";
-    assert!(text.contains(sentence), "{text}");
-}
-
-#[test]
 fn missing_rungs_say_what_to_run() {
     let table = rungs::table(&synthetic::only(&["operation"]));
     for verb in ["model", "kernel", "explain", "bench", "fleet"] {
