@@ -113,8 +113,6 @@ pub const EXTENDED: &str = "extended";
 pub const ENGINE: &str = "engine";
 /// Parameter: the number of threads that submit requests.
 pub const THREADS: &str = "threads";
-/// Operations per second of all threads, divided by the number of cores.
-pub const OPERATIONS_PER_S_PER_CORE: Quantity = Quantity::known("operations_per_s_per_core");
 /// Operations per second, divided by those of direct calls without the engine. The parameter
 /// [`AGAINST`] names the implementation that is called directly.
 pub const OPERATIONS_PER_S_RATIO: Quantity = Quantity::known("operations_per_s_ratio");
@@ -181,8 +179,6 @@ pub const SAMPLED_EVENT: &str = "sampled_event";
 pub const SAMPLES: &str = "samples";
 /// Condition: the CPU time of all samples, divided by the CPU time that the system accounted.
 pub const SAMPLED_SHARE: &str = "sampled_share";
-/// Condition: the count of each primitive in a prediction.
-pub const COUNTS: &str = "counts";
 /// Condition: the number of connections in flight.
 pub const CONNECTIONS: &str = "connections";
 /// Parameter: the client that loaded a server, if several are compared: `minimal`, `rustls`, `curl`

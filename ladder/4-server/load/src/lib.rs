@@ -129,7 +129,6 @@ mod tally;
 mod target;
 mod task;
 mod threads;
-mod timeline;
 mod times;
 mod tls;
 #[cfg(test)]
@@ -189,7 +188,6 @@ pub use server_counts::{CountsMeter, ServerCounts};
 pub use sizes::Sizes;
 pub use steady::Steady;
 pub use target::Target;
-pub use timeline::Moment;
 pub use times::{ByResumption, SessionTimes};
 pub use tollgate_tls_client::Freshness;
 pub use tollgate_workload::LogFormat;

@@ -5,7 +5,6 @@ mod forecast;
 mod no_panic;
 mod prices;
 mod queue;
-mod scaling;
 mod simulation;
 mod what_if;
 

@@ -6,7 +6,6 @@ mod batches;
 mod command;
 mod experiment;
 mod external;
-mod law;
 mod moved;
 pub(super) mod out;
 pub(super) mod plan;
