@@ -121,11 +121,6 @@ pub struct Accumulator(u128);
 impl Accumulator {
     const MASK: u128 = (1 << 72) - 1;
 
-    /// Returns its value.
-    pub fn value(self) -> u128 {
-        self.0
-    }
-
     /// Adds, modulo 2^72.
     pub fn add(&mut self, value: u128) {
         self.0 = (self.0 + (value & Self::MASK)) & Self::MASK;
