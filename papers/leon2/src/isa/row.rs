@@ -59,7 +59,7 @@ pub enum Syntax {
 /// Classes of instructions with the same timing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cost {
-    /// Arithmetic, logic, shifts, state registers, windows.
+    /// Arithmetic, logic, shifts, state registers, windows, the accumulator.
     Alu,
     /// A load of up to a word.
     Load,
@@ -81,8 +81,6 @@ pub enum Cost {
     Divide,
     /// A multiplication into the accumulator.
     Accumulate,
-    /// Another instruction that reads or writes the accumulator.
-    Accumulator,
 }
 
 /// The use of the condition codes by an instruction.
