@@ -1,5 +1,5 @@
-//! Assembles any text, and runs any bytes as an ELF file or as instructions. Each is a program, or an
-//! error of one line. Assembling the disassembly of a program gives the same words. A program ends,
+//! Assembles any text, and runs any bytes as an ELF file or as instructions. Each is a program, or
+//! an error of one line. Assembling the disassembly of a program gives the same words. A program ends,
 //! is stopped, or fails with an error of one line.
 #![no_main]
 

@@ -1,7 +1,7 @@
 //! The pipeline of LEON-2: the waits of an instruction for an earlier one.
 //!
-//! Every instruction takes slots. In the decode stage it may wait for a load or for condition codes.
-//! [`Pipeline`] holds all state that an instruction may wait for.
+//! Every instruction takes slots. In the decode stage it may wait for a load or for condition
+//! codes. [`Pipeline`] holds all state that an instruction may wait for.
 
 use crate::isa::{Cost, Icc, Instruction, Meaning};
 use crate::timing::{Geometry, Timing};

@@ -144,8 +144,8 @@ fn cycles(all: &[Measured], arithmetic: Arithmetic, loops: Loops, slots: u32) ->
 /// [`Failure`], if a generated program traps.
 pub fn study() -> Result<String, Failure> {
     let all = measure()?;
-    let heading = "A Montgomery product of 1024 bits on LEON-2, with memory that never waits: bytes \
-                   of code, and cycles by the slots of a multiplication of two words";
+    let heading = "A Montgomery product of 1024 bits on LEON-2, with memory that never waits: \
+                   bytes of code, and cycles by the slots of a multiplication of two words";
     let mut text = wrapped(heading);
     for (arithmetic, slots) in MULTIPLIERS {
         let mut columns = vec![Column::words("routine", 42), Column::figures("code", 8)];
@@ -210,8 +210,8 @@ fn exponentiations(all: &[Measured]) -> String {
     let mut text = format!("\n{}", grid(&columns, rows));
     text += &wrapped(
         "Exponentiations of 1024 bits: the cycles of their products; executed as a whole they take \
-         up to 1 % more. One random exponent; windows skip zeros. A window of k bits has a table of \
-         2^(k - 1) powers of 128 bytes.",
+         up to 1 % more. One random exponent; windows skip zeros. A window of k bits has a table \
+         of 2^(k - 1) powers of 128 bytes.",
     );
     text += &wrapped(&format!(
         "[GTS07] gives about 12.5 million cycles without the configuration. {} of the {count} \
@@ -242,8 +242,8 @@ fn rv64_table() -> String {
         "\nInstructions of one Montgomery product on RV64\n\n{}{}",
         grid(&columns, [512, 1024, 2048].into_iter().map(row).collect()),
         wrapped(
-            "By columns, fully unrolled, without its final subtraction; extended: maddlu, maddhu and \
-             cadd of scarv/rvkex."
+            "By columns, fully unrolled, without its final subtraction; extended: maddlu, maddhu \
+             and cadd of scarv/rvkex."
         )
     )
 }

@@ -1,7 +1,7 @@
 //! Handshakes between a server whose `SSL_CTX` prefers the provider, like the embedded server's,
 //! and a client that does not use the provider; and the other way round for X25519 and ECDSA. The
 //! counters show which provider signed, verified, decrypted or exchanged keys.
-
+#![allow(unsafe_code, reason = "functions of libssl")]
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 #[path = "../host/mod.rs"]

@@ -20,7 +20,6 @@
 //! println!("curl --insecure https://{}/bytes/14336", running.addr());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
-#![forbid(unsafe_code)]
 
 mod config;
 mod connection;

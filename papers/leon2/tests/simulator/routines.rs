@@ -105,8 +105,8 @@ fn a_routine_may_overwrite_its_operands() {
     }
 }
 
-/// Cycles of FIPS as coefficients of n^2, n and 1: for V8, and for the extension with one slot. They
-/// are in sixteenths, so that they are whole numbers.
+/// Cycles of FIPS as coefficients of n^2, n and 1: for V8, and for the extension with one slot.
+/// They are in sixteenths, so that they are whole numbers.
 const FORMS: [(Loops, [i64; 6]); 6] = [
     (Loops::Index, [320, 624, 192, 160, 640, 208]),
     (Loops::Unrolled(2), [272, 1264, -352, 144, 1248, -336]),
