@@ -67,7 +67,6 @@
 //! println!("{outcome}");
 //! # Ok::<(), Box<dyn core::error::Error>>(())
 //! ```
-#![forbid(unsafe_code)]
 
 mod access_log;
 mod agents;

@@ -24,7 +24,6 @@
 //! * \[Whitt93\] W. Whitt. *Approximations for the GI/G/m queue*. Production and Operations
 //!   Management 2, 1993.
 //! * \[ETI10\], \[ITA00\]: see the project's glossary.
-#![forbid(unsafe_code)]
 
 pub mod demand;
 mod error;
