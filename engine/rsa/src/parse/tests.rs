@@ -2,9 +2,6 @@
 
 use proptest::prelude::*;
 
-use ::der::Decode as _;
-use spki::SubjectPublicKeyInfoRef;
-
 use super::der::{PRIVATE_FIELDS, PUBLIC_FIELDS};
 use super::*;
 use crate::pem::blocks;
@@ -60,30 +57,6 @@ fn field_of<T: core::fmt::Debug>(result: Result<T, Error>) -> &'static str {
     match rejected(result) {
         Rejected::Der { field, .. } => field,
         other => panic!("{other:?}"),
-    }
-}
-
-/// All formats of a key have the same n, and the last bytes are those of `openssl rsa -text`.
-#[test]
-fn every_format_gives_the_same_numbers() {
-    let key = private(PKCS8).unwrap();
-    assert_eq!((key.n.len(), key.e.as_slice()), (256, &[1, 0, 1][..]));
-    assert_eq!((key.p.len(), key.q.len()), (128, 128));
-    let pkcs1_pem = private(PKCS1).unwrap();
-    let pkcs1_der = private(&der(PKCS1)).unwrap();
-    let pkcs8_der = private(&der(PKCS8)).unwrap();
-    for other in [pkcs1_pem, pkcs1_der, pkcs8_der] {
-        assert_eq!((&key.n, &key.e), (&other.n, &other.e));
-        assert_eq!((&key.d, &key.p, &key.q), (&other.d, &other.p, &other.q));
-        assert_eq!((&key.d_p, &key.d_q), (&other.d_p, &other.d_q));
-        assert_eq!(key.q_inv, other.q_inv);
-    }
-    let expected = (key.n.clone(), key.e);
-    let spki = der(SPKI);
-    let info = SubjectPublicKeyInfoRef::from_der(&spki).unwrap();
-    let pkcs1 = info.subject_public_key.raw_bytes();
-    for file in [SPKI, &spki, pkcs1, &pem("RSA PUBLIC KEY", pkcs1)] {
-        assert_eq!(public(file).unwrap(), expected);
     }
 }
 
