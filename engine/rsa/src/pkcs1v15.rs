@@ -8,13 +8,10 @@ use crate::algorithm;
 use crate::error::{Error, MODULUS_BYTES_MAX, Rejected};
 use crate::hash::Hash;
 
-#[cfg(feature = "signature")]
 mod keys;
 
-#[cfg(feature = "signature")]
 pub use keys::{SigningKey, VerifyingKey};
 
-#[cfg(feature = "signature")]
 crate::encoded::signature! {
     /// An RSASSA-PKCS1-v1_5 signature, not verified.
 }

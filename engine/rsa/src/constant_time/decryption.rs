@@ -1,5 +1,5 @@
 //! Memcheck runs the decoding of decrypted messages with every byte marked as secret. It also runs
-//! whole decryptions, on every limb kernel and in lanes.
+//! whole decryptions, on every limb kernel.
 
 use tollgate_cpu::memcheck;
 use tollgate_mont::{LaneKernel, LimbKernel};
@@ -9,10 +9,7 @@ use zeroize::Zeroizing;
 use super::secret_key;
 use crate::oaep::Oaep;
 use crate::premaster::PREMASTER_LEN;
-use crate::{
-    Form, Hash, Plans, PrivateRequest, TlsVersions, Workspace, eme_pkcs1v15, implicit_rejection,
-    oaep, premaster, private_batch,
-};
+use crate::{Hash, TlsVersions, Workspace, eme_pkcs1v15, implicit_rejection, oaep, premaster};
 
 const VERSIONS: TlsVersions = TlsVersions { client: 0x0303, negotiated: Some(0x0302) };
 
@@ -82,28 +79,4 @@ fn whole_decryptions_are_constant_time() {
             }
         }
     });
-}
-
-#[test]
-fn whole_decryptions_in_lanes_are_constant_time() {
-    rerun::constant_time(
-        "constant_time::decryption::whole_decryptions_in_lanes_are_constant_time",
-        || {
-            let key = secret_key("rsa-512");
-            let workspace = Workspace::with_kernels(LimbKernel::Portable, LaneKernel::Portable);
-            let mut workspace = workspace.with_plans(Plans::always(Form::Lanes));
-            let mut buffers = messages().map(|mut em| {
-                key.public().public(&mut workspace, &mut em).expect("below n");
-                em
-            });
-            let rejections = buffers.each_ref().map(|c| key.rejection_key(c).expect("of n's size"));
-            let mut requests = buffers.each_mut().map(|c| PrivateRequest::new(&key, c));
-            private_batch(&mut workspace, &mut requests);
-            for (request, rejection) in requests.iter_mut().zip(&rejections) {
-                request.outcome().expect("a good key");
-                premaster::decode(request.buffer(), VERSIONS, Zeroizing::new([7; PREMASTER_LEN]));
-                implicit_rejection::decode(request.buffer(), rejection).expect("of n's size");
-            }
-        },
-    );
 }

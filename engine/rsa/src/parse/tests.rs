@@ -34,14 +34,6 @@ fn tlv(tag: u8, body: &[u8]) -> Vec<u8> {
     [head.as_slice(), body].concat()
 }
 
-fn private(file: &[u8]) -> Result<KeyParts, Error> {
-    super::private(Encoding::Either, file)
-}
-
-fn public(file: &[u8]) -> Result<(Vec<u8>, Vec<u8>), Error> {
-    super::public(Encoding::Either, file)
-}
-
 fn rejected<T: core::fmt::Debug>(result: Result<T, Error>) -> Rejected {
     match result.unwrap_err() {
         Error::Rejected(rejected) => {
@@ -61,20 +53,13 @@ fn field_of<T: core::fmt::Debug>(result: Result<T, Error>) -> &'static str {
 }
 
 #[test]
-fn a_strict_reader_takes_one_encoding() {
-    let (key, key_der, spki_der) = (private(PKCS8).unwrap(), der(PKCS8), der(SPKI));
-    assert_eq!(super::private(Encoding::Pem, PKCS8).unwrap().n, key.n);
-    assert_eq!(super::private(Encoding::Der, &key_der).unwrap().n, key.n);
-    assert_eq!(super::public(Encoding::Pem, SPKI).unwrap().0, key.n);
-    assert_eq!(super::public(Encoding::Der, &spki_der).unwrap().0, key.n);
-    for (encoding, file, refusal) in [
-        (Encoding::Der, PKCS8, Rejected::NotDer),
-        (Encoding::Der, b"", Rejected::NotDer),
-        (Encoding::Pem, &key_der, Rejected::NotPem),
-        (Encoding::Pem, b"", Rejected::NotPem),
-    ] {
-        assert_eq!(rejected(super::private(encoding, file)), refusal);
-        assert_eq!(rejected(super::public(encoding, file)), refusal);
+fn a_strict_reader_takes_der_only() {
+    let key = private(PKCS8).unwrap();
+    assert_eq!(private_der(&der(PKCS8)).unwrap().n, key.n);
+    assert_eq!(public_der(&der(SPKI)).unwrap().0, key.n);
+    for file in [PKCS8, b""] {
+        assert_eq!(rejected(private_der(file)), Rejected::NotDer);
+        assert_eq!(rejected(public_der(file)), Rejected::NotDer);
     }
 }
 
