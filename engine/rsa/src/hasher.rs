@@ -24,13 +24,11 @@ impl core::fmt::Debug for Hasher {
 /// Implemented for the functions of [`Hash`](enum@Hash), except MD5-SHA1 and MDC-2. To choose the
 /// function at run time, use the methods of [`PrivateKey`](crate::PrivateKey) and
 /// [`PublicKey`](crate::PublicKey).
-#[cfg(feature = "signature")]
 pub trait HashFunction: sealed::Sealed {
     /// The same function as a value.
     const HASH: Hash;
 }
 
-#[cfg(feature = "signature")]
 mod sealed {
     /// Prevents implementations outside this crate.
     #[expect(unnameable_types, reason = "sealed")]
@@ -141,11 +139,9 @@ macro_rules! functions {
         }
 
         $(
-            #[cfg(feature = "signature")]
             $(#[cfg(feature = $feature)])?
             impl sealed::Sealed for $type {}
 
-            #[cfg(feature = "signature")]
             $(#[cfg(feature = $feature)])?
             impl HashFunction for $type {
                 const HASH: Hash = Hash::$hash;
