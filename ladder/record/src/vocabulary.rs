@@ -246,7 +246,7 @@ pub const SESSIONS_PER_S_WITHIN: Quantity = Quantity::known("sessions_per_s_with
 /// Parameter: the objective: a quantile of the time from the intended start, and its limit:
 /// `p99:20ms`.
 pub const SLO: &str = "slo";
-/// Parameter: the arrivals of an open loop: `poisson`, `constant`, `pareto`, `bursts`, `trace`.
+/// Parameter: the arrivals of an open loop: `poisson`, `constant`, `gamma`.
 pub const ARRIVALS: &str = "arrivals";
 /// Parameter: arrivals per second of an open loop.
 pub const OFFERED_PER_S: &str = "offered_per_s";
@@ -313,10 +313,6 @@ pub const GIVEN_UP_SHARE: Quantity = Quantity::known("given_up_share");
 pub const ATTEMPTS_PER_SESSION: Quantity = Quantity::known("attempts_per_session");
 /// CPU time for clients that have given up, divided by all CPU time.
 pub const WASTED_SHARE: Quantity = Quantity::known("wasted_share");
-/// Number of sessions that wait when a burst ends.
-pub const BACKLOG_SESSIONS: Quantity = Quantity::known("backlog_sessions");
-/// Time from the end of a burst until the queue is empty, in nanoseconds.
-pub const BACKLOG_DRAIN_NS: Quantity = Quantity::known("backlog_drain_ns");
 
 /// Parameter: a demand in sessions per second.
 pub const DEMAND_PER_S: &str = "sessions_per_s";

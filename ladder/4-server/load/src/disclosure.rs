@@ -59,11 +59,7 @@ pub(crate) fn conditions(plan: &Plan) -> Vec<(String, String)> {
             say("waiting_max", waiting_max.to_string());
             match pattern {
                 Pattern::Gamma { dispersion, .. } => say("dispersion", dispersion.to_string()),
-                Pattern::Pareto { shape, .. } => say("pareto_shape", shape.to_string()),
-                Pattern::Bursts { on_ms, off_ms, .. } => {
-                    say("bursts", format!("{on_ms} ms on, {off_ms} ms off"));
-                }
-                Pattern::Constant { .. } | Pattern::Poisson { .. } | Pattern::Trace(_) => {}
+                Pattern::Constant { .. } | Pattern::Poisson { .. } => {}
             }
         }
     }

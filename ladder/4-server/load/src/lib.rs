@@ -129,14 +129,12 @@ mod tally;
 mod target;
 mod task;
 mod threads;
-mod timeline;
 mod times;
 mod tls;
 #[cfg(test)]
 #[path = "../tests/load/tls_server.rs"]
 #[allow(clippy::unwrap_used, dead_code, reason = "tests use parts of it")]
 mod tls_server;
-mod trace;
 mod transaction;
 #[cfg(test)]
 mod unconfirmed;
@@ -189,9 +187,7 @@ pub use server_counts::{CountsMeter, ServerCounts};
 pub use sizes::Sizes;
 pub use steady::Steady;
 pub use target::Target;
-pub use timeline::Moment;
 pub use times::{ByResumption, SessionTimes};
 pub use tollgate_tls_client::Freshness;
 pub use tollgate_workload::LogFormat;
-pub use trace::{Recorded, Trace};
 pub use verdict::Verdict;

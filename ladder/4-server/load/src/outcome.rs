@@ -17,7 +17,6 @@ use crate::referee::Seen;
 use crate::series::Point;
 use crate::server_counts::ServerCounts;
 use crate::steady::Steady;
-use crate::timeline::Moment;
 use crate::times::ByResumption;
 use crate::verdict::Verdict;
 
@@ -70,8 +69,6 @@ pub struct Outcome {
     pub(crate) handshake: Latency,
     pub(crate) by_resumption: Option<ByResumption>,
     pub(crate) response: Latency,
-    /// In the order of arrival.
-    pub(crate) timeline: Vec<Moment>,
 }
 
 impl Outcome {
@@ -162,13 +159,6 @@ impl Outcome {
     #[must_use]
     pub fn transaction(&self) -> Option<&Latency> {
         self.is_believed().then_some(&self.response)
-    }
-
-    /// Returns the completed transactions of the whole run, in the order of their arrival; empty
-    /// unless [`Plan::keeps_timeline`]. `None` if the run is invalid.
-    #[must_use]
-    pub fn timeline(&self) -> Option<&[Moment]> {
-        self.is_believed().then_some(&self.timeline)
     }
 
     /// Returns the full sessions and the resumed sessions of the sustained part; `None` if the plan

@@ -52,7 +52,7 @@ pub fn run_part(
     begin: &mut dyn FnMut() -> Option<Instant>,
     stop: &dyn Fn() -> bool,
 ) -> Result<Part, Error> {
-    if plan.transactions.is_some() || plan.keeps_timeline || !segment.is_of(plan) {
+    if plan.transactions.is_some() || !segment.is_of(plan) {
         return Err(Error::Plan("agents run a segment of its threads, for a time"));
     }
     plan.check()?;

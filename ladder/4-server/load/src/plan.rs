@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
 use tollgate_tls_client::Freshness;
 
-use crate::arrivals::{Arrivals, Pattern, Think};
+use crate::arrivals::{Arrivals, Think};
 use crate::client_timeout::ClientTimeout;
 use crate::error::Error;
 use crate::limits::Limits;
@@ -87,10 +87,6 @@ pub struct Plan {
     pub source_addresses: u8,
     /// Limits above which a run is invalid or doubtful.
     pub limits: Limits,
-    /// Keeps the times of each transaction ([`Outcome::timeline`](crate::Outcome::timeline)); for
-    /// an open loop of at most [`Self::TIMELINE_MS_MAX`].
-    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
-    pub keeps_timeline: bool,
 }
 
 /// The transfer of one request.
@@ -170,8 +166,6 @@ impl Plan {
     pub const SUSTAIN_MS_MIN: u64 = 200;
     /// Maximum number of source addresses; they are in 127.0.0.0/24.
     pub const SOURCE_ADDRESSES_MAX: u8 = 250;
-    /// Maximum length of a run with a timeline, warm-up included.
-    pub const TIMELINE_MS_MAX: u64 = 10 * 60 * 1000;
     /// Maximum of all times: one day.
     pub const MS_MAX: u64 = 24 * 3600 * 1000;
 
@@ -205,7 +199,6 @@ impl Plan {
             close: Close::RstAfterConfirm,
             source_addresses: 0,
             limits: Limits::default(),
-            keeps_timeline: false,
         }
     }
 
@@ -252,11 +245,8 @@ impl Plan {
             Exchange::Sizes(sizes) => sizes.broken_rule(),
             Exchange::Get { .. } | Exchange::HandshakeOnly => None,
         };
-        let broken = self.arrivals.broken_rule(self.warm_up_ms.saturating_add(self.sustain_ms));
-        let resume = match self.resume {
-            Some(resume) => self.broken_resume_rule(resume),
-            None => self.arrivals.reused_share().map(|_| Resume::OF_TRACE),
-        };
+        let broken = self.arrivals.broken_rule();
+        let resume = self.resume.and_then(|resume| self.broken_resume_rule(resume));
         let rules = [
             (self.version == Self::VERSION, "version is 2 in this program"),
             (
@@ -299,12 +289,6 @@ impl Plan {
                 "source_addresses are at most 250",
             ),
             (self.limits.are_shares(), "limits are shares in [0, 1]"),
-            (
-                !self.keeps_timeline
-                    || self.arrivals.is_open()
-                        && self.warm_up_ms.saturating_add(self.sustain_ms) <= Self::TIMELINE_MS_MAX,
-                "keeps_timeline is for an open loop of at most ten minutes",
-            ),
             (broken.is_none(), broken.unwrap_or_default()),
             (resume.is_none(), resume.unwrap_or_default()),
             (
@@ -348,12 +332,6 @@ impl Plan {
                 "resume: with early-data connections end by fin: the response may come before the \
                  server's handshake is complete, and a reset would break it off",
             )
-        } else if self
-            .arrivals
-            .reused_share()
-            .is_some_and(|of_trace| (of_trace - resume.share).abs() > f64::EPSILON)
-        {
-            Some(Resume::OF_TRACE)
         } else {
             None
         }
@@ -372,15 +350,11 @@ impl Plan {
     /// Returns all sizes of bodies that the plan requests.
     #[must_use]
     pub fn bodies(&self) -> BTreeSet<u64> {
-        let mut all = match &self.exchange {
+        match &self.exchange {
             Exchange::Get { bytes, .. } => BTreeSet::from([*bytes]),
             Exchange::Sizes(sizes) => sizes.all().iter().copied().collect(),
-            Exchange::HandshakeOnly => return BTreeSet::new(),
-        };
-        if let Arrivals::Open { pattern: Pattern::Trace(trace), .. } = &self.arrivals {
-            all.extend(trace.arrivals().iter().filter_map(|recorded| recorded.bytes));
+            Exchange::HandshakeOnly => BTreeSet::new(),
         }
-        all
     }
 
     pub(crate) const fn phase_max(&self) -> Duration {
@@ -398,6 +372,7 @@ fn whole_where_it_is<S: Serializer>(number: &f64, to: S) -> Result<S::Ok, S::Err
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::arrivals::Pattern;
 
     #[test]
     fn plans_survive_json_and_hashes_differ() {
@@ -416,19 +391,6 @@ mod tests {
         assert_ne!(other.hash(), plan.hash());
         assert!(json.contains(r#""protocol":"tls13""#), "{json}");
         assert!(serde_json::from_str::<Plan>(&json.replace("connections", "conns")).is_err());
-    }
-
-    #[test]
-    fn bodies_are_all_requested_sizes() {
-        let trace = Pattern::Trace("0 5\n1\n2 5\n3 7".parse().unwrap());
-        let of = |exchange| {
-            let arrivals = Arrivals::open(trace.clone());
-            Plan { arrivals, exchange, ..Plan::new(Protocol::Tls13) }.bodies()
-        };
-        assert_eq!(of(Exchange::bytes(6)), BTreeSet::from([5, 6, 7]));
-        let sizes = serde_json::from_str("[9, 8, 9]").unwrap();
-        assert_eq!(of(Exchange::Sizes(sizes)), BTreeSet::from([5, 7, 8, 9]));
-        assert_eq!(of(Exchange::HandshakeOnly), BTreeSet::new());
     }
 
     #[test]

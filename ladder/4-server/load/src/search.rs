@@ -92,9 +92,6 @@ pub fn search(
     let Arrivals::Open { pattern, waiting_max } = &plan.arrivals else {
         return Err(Error::Plan("a search needs an open loop: give it arrivals"));
     };
-    if pattern.word() == "trace" {
-        return Err(Error::Plan("a search changes the rate, and a trace has a fixed one"));
-    }
     let closed = Plan { arrivals: Arrivals::Closed { think: Think::None }, ..plan.clone() };
     let capacity = run(&closed, server, stop, &mut |_, _| {})?;
     let capacity_per_s = capacity.rate();

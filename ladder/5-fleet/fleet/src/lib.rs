@@ -2,9 +2,9 @@
 //!
 //! This crate is rung 5. From a server's CPU time of one session it computes cores for a link or a
 //! rate ([`size()`]), costs ([`PricedMachine`]), response time against load ([`queue`]; by
-//! [`simulation`] where no formula applies), the backlog of a burst ([`backlog`]) and the growth of
-//! rates with cores ([`scaling`]). The crate runs and measures nothing. [`mod@forecast`] computes
-//! predicted records from a measured one.
+//! [`simulation`] where no formula applies), and the growth of rates with cores ([`scaling`]). The
+//! crate runs and measures nothing. [`mod@forecast`] computes predicted records from a measured
+//! one.
 //!
 //! Every figure has an interval if its inputs have one; see [`interval`] for its meaning.
 //!
@@ -31,7 +31,6 @@
 //! * \[ETI10\], \[ITA00\]: see the project's glossary.
 #![forbid(unsafe_code)]
 
-mod burst;
 pub mod demand;
 mod error;
 pub mod forecast;
@@ -45,7 +44,6 @@ mod sizing;
 mod terms;
 pub mod what_if;
 
-pub use burst::{Backlog, backlog};
 pub use demand::{Demand, Utilisation};
 pub use error::Error;
 pub use prices::{Paid, PricedMachine, Prices};

@@ -213,22 +213,6 @@ fn sessions_are_resumed_and_the_logs_have_as_many() {
 }
 
 #[test]
-fn a_stock_server_has_the_bodies_of_a_trace() {
-    let file = scratch("bodies.trace");
-    let line = |number: u32| format!("{:.3} {}\n", f64::from(number) / 100.0, 100 * (number % 7));
-    fs::write(&file, (0..100).map(line).collect::<String>()).unwrap();
-    let trace = format!("trace:{}", file.display());
-    let flags = ["--server", "nginx", "--rounds", "2", "--protocol", "tls13", "--arrivals", &trace];
-    let output = bench(&flags);
-    if is_missing(&output) {
-        return;
-    }
-    let stdout = text(&output);
-    agreed(&stdout, "nginx-openssl");
-    agreed(&stdout, "nginx-tollgate");
-}
-
-#[test]
 fn each_handshake_that_the_client_counts_is_in_the_log_of_another_process() {
     let serve = Serve::start("target.log", &[]);
     let log = serve.log.name().to_owned();

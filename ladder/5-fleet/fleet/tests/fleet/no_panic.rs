@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 use tollgate_fleet::queue::{Discipline, ServiceTime, Station};
 use tollgate_fleet::scaling::{Law, Point, fit};
-use tollgate_fleet::{Demand, Paid, PricedMachine, SessionCost, Utilisation, backlog, size};
-use tollgate_record::{Estimate, Nanos, PerSecond};
+use tollgate_fleet::{Demand, Paid, PricedMachine, SessionCost, Utilisation, size};
+use tollgate_record::{Estimate, PerSecond};
 
 /// Returns zeros of both signs, and the smallest positive numbers, normal and subnormal.
 fn zeros() -> impl Strategy<Value = f64> {
@@ -72,7 +72,6 @@ proptest! {
     ) {
         let [load, quantile, rate] = numbers;
         let rate = PerSecond::new(rate);
-        let _ = backlog(cores, moments[0], rate, Nanos::new(quantile));
         let service = ServiceTime::new(moments[0], moments[1]);
         if let (Ok(station), Ok(service)) = (Station::new(cores, discipline), service) {
             let _ = station.at_load(load, &service);

@@ -55,7 +55,7 @@ pub(in crate::verbs) fn plans(options: &Options) -> Result<Vec<Plan>, CliError> 
             warm_up_ms: milliseconds(warm_up_seconds(options)),
             sustain_ms: milliseconds(options.seconds),
             transactions,
-            arrivals: arrivals.clone(),
+            arrivals,
             seed: options.clients.seed,
             client_timeout: options.clients.patience(),
             exchange: exchange.clone(),

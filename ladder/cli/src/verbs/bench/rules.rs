@@ -5,7 +5,7 @@
 //! are here.
 
 use tollgate_curves::p256::P256;
-use tollgate_load::{Mechanism, Pattern, Protocol};
+use tollgate_load::{Mechanism, Protocol};
 use tollgate_probe::{Scheme, Url};
 use tollgate_server::KeyKind;
 
@@ -46,16 +46,11 @@ fn check(refusal: Option<&'static str>) -> Result<(), CliError> {
     refusal.map_or(Ok(()), |message| Err(CliError::new(message)))
 }
 
-/// The longest measured part whose run, with its warm-up of half this time, may have a timeline.
-const BURST_SECONDS_MAX: f64 = 400.0;
-
 fn of_mode(options: &Options) -> Option<&'static str> {
     let Options { mode, clients, suites, .. } = options;
     let (is_rounds, is_response) =
         (matches!(mode, Mode::Rounds), matches!(mode, Mode::Response(_)));
     let chooses_rate = options.chosen_rate().is_some();
-    let has_bursts = matches!(clients.arrivals, Some(Pattern::Bursts { .. }));
-    let has_trace = matches!(clients.arrivals, Some(Pattern::Trace(_)));
     let has_rate = clients.rate.is_some();
     let is_mixed = clients.requests_per_connection > 1.0
         || clients.http_share > 0.0
@@ -68,9 +63,6 @@ fn of_mode(options: &Options) -> Option<&'static str> {
         () if chooses_rate && clients.think.is_some() => {
             "--think: search and response have an open loop: leave it out"
         }
-        () if chooses_rate && has_trace => {
-            "--arrivals: search and response change the rate, and a trace has its own"
-        }
         () if is_response && options.target.is_some() => {
             "response: it knows the cores only of servers that it starts: leave out the URL"
         }
@@ -78,11 +70,7 @@ fn of_mode(options: &Options) -> Option<&'static str> {
             "response: all sessions must be equal: leave out --requests-per-connection, \
              --http-share, --resume and --patience"
         }
-        () if is_response && has_bursts && options.seconds > BURST_SECONDS_MAX => {
-            "--seconds: with bursts, response keeps the times of each session: give at most 400"
-        }
-        () if has_trace && has_rate => "--rate: a trace has its own rate: leave it out",
-        () if clients.arrivals.is_some() && !has_trace && !has_rate && !chooses_rate => {
+        () if clients.arrivals.is_some() && !has_rate && !chooses_rate => {
             "--arrivals: give --rate too"
         }
         () if suites::is_all(suites) && chooses_rate => {

@@ -5,7 +5,6 @@
 //! of sessions that do not wait for each other. All predictions are made before the loads are
 //! measured.
 
-mod burst;
 mod prediction;
 mod table;
 
@@ -28,7 +27,6 @@ use crate::options::{Bench as Options, ResponseCurve};
 use crate::progress::{self, Progress};
 use crate::run::Run;
 
-use burst::Backlog;
 use prediction::Model;
 
 /// The load of a core at which sessions at equal distances do not wait for each other. At lower
@@ -68,8 +66,6 @@ struct Curve {
     /// the curve then has no points.
     moved: Option<Moved>,
     points: Vec<Point>,
-    /// At the last load, if the arrivals have bursts.
-    backlog: Option<Backlog>,
 }
 
 impl Curve {
@@ -79,7 +75,6 @@ impl Curve {
         self.moved = Moved::judge(Some(self.capacity_per_s), after_per_s, drift_max);
         if self.moved.is_some() {
             self.points.clear();
-            self.backlog = None;
         }
     }
 
@@ -133,7 +128,6 @@ pub(super) fn run(
     let doubtful = |scenario: &&Scenario| scenario.verdict() != Verdict::Valid;
     scenarios.iter().filter(doubtful).for_each(|scenario| text += &scenario.verdict_text());
     text += &table::text(asked, &curves);
-    text += &burst::text(&curves);
     let have_moved = curves.iter().any(|curve| curve.moved.is_some());
     let ended = run.end(&text);
     end(options, &run, &watch, &scenarios.iter().map(Judged::scenario).collect::<Vec<_>>())?;
@@ -191,27 +185,20 @@ impl Series<'_> {
         let mut curves = Vec::new();
         for ((naming, &capacity), model) in self.names.iter().zip(&capacity).zip(&models) {
             let basis = self.basis(naming);
-            let (mut points, mut backlog) = (Vec::new(), None);
+            let mut points = Vec::new();
             for &load in &asked.loads {
                 let per_s = load * whole(capacity);
                 let plan = open(plan, per_s);
                 let predicted = model.predict(&plan)?;
                 let subject = naming.subject(&plan)?.with(word::LOAD, load)?;
                 let all = prediction::FIGURES.into_iter().zip(&predicted);
-                let all =
+                let figures =
                     all.filter_map(|((_, quantity), of)| Some((quantity, Unit::Nanos, (*of)?)));
-                let mut figures: Vec<_> = all.collect();
-                if points.len() + 1 == asked.loads.len() {
-                    backlog = Backlog::predict(model, &plan, load)?;
-                }
-                if let Some(backlog) = &backlog {
-                    figures.extend(backlog.predictions());
-                }
                 run.output.records(&prediction::records(figures, &subject, &basis))?;
                 points.push(Point { load, per_s, predicted, measured: Vec::new() });
             }
             let label = format!("{label}, {}", naming.by);
-            curves.push(Curve { label, capacity_per_s: capacity, moved: None, points, backlog });
+            curves.push(Curve { label, capacity_per_s: capacity, moved: None, points });
         }
         for (number, &load) in asked.loads.iter().enumerate() {
             let plans = at(load);
@@ -220,20 +207,11 @@ impl Series<'_> {
                 return Ok(None);
             }
             let records = self.scenarios.last().map_or(&[][..], |scenario| &scenario.records);
-            let rounds = rounds.filter(|_| number + 1 == asked.loads.len()).unwrap_or_default();
-            for (curve, rounds) in curves.iter_mut().zip(&rounds) {
-                curve.backlog.iter_mut().for_each(|backlog| backlog.measure(rounds));
-            }
             for ((naming, plan), curve) in self.names.iter().zip(&plans).zip(&mut curves) {
                 let subject = naming.subject(plan)?.with(word::LOAD, load)?;
                 let point = &mut curve.points[number];
                 let own = records.iter().filter(|record| record.subject == subject);
                 point.measured = own.cloned().collect();
-                if number + 1 == asked.loads.len()
-                    && let (Some(backlog), Some(like)) = (&curve.backlog, point.measured.first())
-                {
-                    run.output.records(&backlog.records(&subject, like))?;
-                }
             }
         }
         let after = self.measured(&label, &all, At::CapacityAfter, run)?;
@@ -304,14 +282,9 @@ fn open(plan: &Plan, per_s: f64) -> Plan {
         Arrivals::Open { pattern, waiting_max } => {
             Arrivals::Open { pattern: pattern.at(per_s), waiting_max: *waiting_max }
         }
-        closed @ Arrivals::Closed { .. } => closed.clone(),
+        closed @ Arrivals::Closed { .. } => *closed,
     };
-    let keeps_timeline = has_bursts(&arrivals);
-    Plan { arrivals, keeps_timeline, ..plan.clone() }
-}
-
-fn has_bursts(arrivals: &Arrivals) -> bool {
-    matches!(arrivals, Arrivals::Open { pattern: Pattern::Bursts { .. }, .. })
+    Plan { arrivals, ..plan.clone() }
 }
 
 /// Returns the median over the rounds; `None` if a round lacks the figure.

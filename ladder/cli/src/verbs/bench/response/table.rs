@@ -167,13 +167,7 @@ mod tests {
     }
 
     fn curve(label: &str, points: Vec<Point>) -> Curve {
-        Curve {
-            label: label.to_owned(),
-            capacity_per_s: 1000.0,
-            moved: None,
-            points,
-            backlog: None,
-        }
+        Curve { label: label.to_owned(), capacity_per_s: 1000.0, moved: None, points }
     }
 
     #[test]
