@@ -132,18 +132,12 @@ mod threads;
 mod times;
 mod tls;
 #[cfg(test)]
-#[path = "../tests/load/tls_server.rs"]
+#[path = "../tests/load/tls_config.rs"]
 #[allow(clippy::unwrap_used, dead_code, reason = "tests use parts of it")]
-mod tls_server;
+mod tls_config;
 mod transaction;
-#[cfg(test)]
-mod unconfirmed;
 mod verdict;
 mod worker;
-
-// `tls_server` is shared with the integration tests, which use the crate by its name
-#[cfg(test)]
-extern crate self as tollgate_load;
 
 pub use access_log::AccessLog;
 pub use agents::{AgentPart, Agents};

@@ -26,9 +26,6 @@ pub(crate) struct RequestSpec {
     /// After this time, the next request of a connection is its last one. The run can then end.
     pub(crate) asks_until: Option<Instant>,
     pub(crate) resumes_by: Option<Mechanism>,
-    /// Tests: count unconfirmed handshakes.
-    #[cfg(test)]
-    pub(crate) counts_unconfirmed: bool,
 }
 
 impl RequestSpec {
@@ -47,8 +44,6 @@ impl RequestSpec {
             requests,
             asks_until: None,
             resumes_by: plan.resume.map(|resume| resume.by),
-            #[cfg(test)]
-            counts_unconfirmed: false,
         }
     }
 

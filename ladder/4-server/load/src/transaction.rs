@@ -261,11 +261,7 @@ impl Slot {
                 (drive.on_event)(done, now);
                 self.after_handshake(drive.spec).map_err(|error| self.tls_failure(error))?;
             }
-            let is_confirmed = self.channel.is_confirmed();
-            #[cfg(test)]
-            let is_confirmed =
-                is_confirmed || (drive.spec.counts_unconfirmed && self.progress.client_done);
-            if !self.progress.confirmed && is_confirmed {
+            if !self.progress.confirmed && self.channel.is_confirmed() {
                 self.progress.confirmed = true;
                 if !self.task.is_plain {
                     let handshake = now.saturating_duration_since(self.marks.hello);

@@ -135,12 +135,6 @@ impl Worker {
         }
     }
 
-    /// Sets whether the worker counts unconfirmed handshakes.
-    #[cfg(test)]
-    pub(crate) const fn count_unconfirmed(&mut self, yes: bool) {
-        self.spec.counts_unconfirmed = yes;
-    }
-
     /// Runs to the end of the schedule, or until `stop` is set; sets `stop` if the server is gone.
     pub(crate) fn run(mut self, schedule: &Schedule, stop: &AtomicBool) -> Result<Report, Error> {
         self.spec.asks_until = Some(schedule.asks_until);
