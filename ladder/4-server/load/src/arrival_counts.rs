@@ -38,6 +38,9 @@ pub struct ArrivalCounts {
     pub outside_queued: u64,
 }
 
+/// A run is invalid if the share of `outside` is above this limit.
+const OUTSIDE: f64 = 0.01;
+
 /// A run is doubtful if the share of arrivals that began late is above this limit. The times of
 /// such a run include the generator's own delay.
 const LATE_DOUBT: f64 = 0.01;
@@ -64,7 +67,7 @@ impl ArrivalCounts {
         if share(dropped, arrivals) > limits.errors {
             reasons.push(Finding::Dropped { dropped, arrivals });
         }
-        if share(outside, arrivals) > limits.outside {
+        if share(outside, arrivals) > limits.shape(OUTSIDE) {
             reasons.push(Finding::OfferedOffPlan { outside, queued, arrivals });
         }
         if share(late, arrivals) > LATE_DOUBT {

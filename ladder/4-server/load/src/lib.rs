@@ -179,7 +179,6 @@ pub use series::Point;
 pub use server::{Server, Witness};
 pub use server_counts::{CountsMeter, ServerCounts};
 pub use sizes::Sizes;
-pub use steady::Steady;
 pub use target::Target;
 pub use times::{ByResumption, SessionTimes};
 pub use tollgate_tls_client::Freshness;

@@ -19,8 +19,6 @@ pub(crate) struct RequestSpec {
     seed: u64,
     host: String,
     pub(crate) close: Close,
-    /// True if sockets are reused after a reset; false with several source addresses.
-    pub(crate) reuse_sockets: bool,
     /// Mean number of requests of a transaction; 0 for handshakes only.
     requests: f64,
     /// After this time, the next request of a connection is its last one. The run can then end.
@@ -40,7 +38,6 @@ impl RequestSpec {
             seed: plan.seed,
             host: target.host(),
             close: plan.close,
-            reuse_sockets: plan.source_addresses == 0,
             requests,
             asks_until: None,
             resumes_by: plan.resume.map(|resume| resume.by),

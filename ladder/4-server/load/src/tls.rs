@@ -30,7 +30,7 @@ pub(crate) fn config(plan: &Plan, target: &Target) -> Result<Config, Error> {
         identity: target.identity().cloned(),
         verify_signature,
         key_share: plan.key_share,
-        premaster: plan.premaster,
+        premaster: plan.key_share,
         ..offered
     };
     Config::new(settings).map_err(Error::Client)

@@ -101,7 +101,7 @@ impl Slot {
         &mut self,
         (task, offers): (Task, bool),
         spec: &RequestSpec,
-        opener: &mut Opener,
+        opener: &Opener,
         (registry, token): (&Registry, Token),
     ) -> Result<Result<bool, Failure>, Error> {
         self.task = task;
@@ -165,7 +165,7 @@ impl Slot {
         match &step {
             Ok(Step::Going | Step::More) => self.stream = Some(stream),
             Ok(Step::Closed) if drive.spec.close == Close::RstAfterConfirm => {
-                if drive.spec.reuse_sockets && reset(&stream).is_ok() {
+                if reset(&stream).is_ok() {
                     self.used = Some(stream);
                 } else {
                     reset_on_close(&stream);
@@ -373,8 +373,8 @@ mod tests {
         let mut slot = Slot::new(&config, false, true).unwrap();
         let poll = Poll::new().unwrap();
         let task = Task { is_plain: true, ..Task::new(Instant::now(), 0) };
-        let mut opener = Opener::new(&target, 0, 0);
-        let begun = slot.start((task, false), &spec, &mut opener, (poll.registry(), Token(0)));
+        let opener = Opener::new(&target);
+        let begun = slot.start((task, false), &spec, &opener, (poll.registry(), Token(0)));
         assert_eq!(begun.unwrap(), Ok(true), "on loopback it is up at once");
         (slot, spec, poll, listener)
     }

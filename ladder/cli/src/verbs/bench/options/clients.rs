@@ -44,12 +44,6 @@ pub(crate) struct Clients {
     #[arg(long, value_name = "SHARE", default_value = "0", value_parser = share)]
     pub(crate) http_share: f64,
 
-    /// Number of loopback source addresses, from 127.0.0.2 on, that connections to a server on
-    /// 127.0.0.1 use in turn; each has its own ports [default: the system chooses]
-    #[arg(long, value_name = "N", default_value = "0", hide_default_value = true)]
-    #[arg(value_parser = clap::value_parser!(u8).range(0..=i64::from(Plan::SOURCE_ADDRESSES_MAX)))]
-    pub(crate) source_addresses: u8,
-
     /// Random seed of arrivals, pauses, sizes and resumptions
     #[arg(long, value_name = "N", default_value = "1")]
     pub(crate) seed: u64,
@@ -109,9 +103,6 @@ impl Clients {
             }
         };
         text += &more;
-        if self.source_addresses > 0 {
-            text += &format!(", from {} addresses in turn", self.source_addresses);
-        }
         if self.requests_per_connection > 1.0 {
             text += &format!(", {} requests on each", self.requests_per_connection);
         }
