@@ -151,7 +151,6 @@ pub use consent::{CONSENT_BYTES_MAX, CONSENT_PATH, Reach, Refusal};
 pub use counts::{Counts, Resumptions};
 pub use cpu::{CgroupCpu, ClientCpu, CpuMeter, children_cpu, pin, processes_cpu, thread_cpu};
 pub use descriptions::Descriptions;
-pub use disclosure::ServedBodies;
 pub use error::Error;
 pub use finding::Finding;
 pub use head::Head;

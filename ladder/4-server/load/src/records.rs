@@ -10,7 +10,7 @@ use tollgate_record::{
 
 use crate::compare::Comparison;
 use crate::counts::Counts;
-use crate::disclosure::{self, ServedBodies};
+use crate::disclosure;
 use crate::latency::Latency;
 use crate::limits::Limits;
 use crate::outcome::Outcome;
@@ -305,7 +305,6 @@ fn conditions(rounds: &[Outcome]) -> BTreeMap<String, String> {
     conditions.extend(disclosure::conditions(plan));
     let limits = || serde_json::to_string(&plan.limits).unwrap_or_default();
     let optional = [
-        ("bodies", ServedBodies::of(rounds).map(|served| served.to_string())),
         ("limits", (plan.limits != Limits::default()).then(limits)),
         ("request", (!plan.request.is_default()).then(|| plan.request.to_string())),
         ("transactions", plan.transactions.map(|transactions| transactions.to_string())),
