@@ -67,7 +67,6 @@
 //! println!("{outcome}");
 //! # Ok::<(), Box<dyn core::error::Error>>(())
 //! ```
-#![forbid(unsafe_code)]
 
 mod access_log;
 mod agents;
@@ -146,7 +145,7 @@ pub use arrival_counts::ArrivalCounts;
 pub use arrivals::{Arrivals, Pattern, Think};
 pub use bisection::StepResult;
 pub use client_timeout::ClientTimeout;
-pub use compare::{Comparison, compare};
+pub use compare::Comparison;
 pub use consent::{CONSENT_BYTES_MAX, CONSENT_PATH, Reach, Refusal};
 pub use counts::{Counts, Resumptions};
 pub use cpu::{CgroupCpu, ClientCpu, CpuMeter, children_cpu, pin, processes_cpu, thread_cpu};

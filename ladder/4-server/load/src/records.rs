@@ -200,7 +200,7 @@ impl Comparison {
     pub fn records(&self, names: &[Naming], context: &Context) -> Result<Vec<Record>, BadSubject> {
         let mut all = Vec::new();
         for (server, naming) in names.iter().enumerate() {
-            let rounds = self.outcomes(server);
+            let rounds = &self.outcomes[server];
             all.extend(records(rounds, naming, context)?);
             for (earlier, against) in names[..server].iter().enumerate() {
                 let subject = naming.subject(&rounds[0].plan)?.with(word::AGAINST, &against.by)?;

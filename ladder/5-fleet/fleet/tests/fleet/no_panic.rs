@@ -2,7 +2,6 @@
 
 use proptest::prelude::*;
 use tollgate_fleet::queue::{Discipline, ServiceTime, Station};
-use tollgate_fleet::scaling::{Law, Point, fit};
 use tollgate_fleet::{Demand, Paid, PricedMachine, SessionCost, Utilisation, size};
 use tollgate_record::{Estimate, PerSecond};
 
@@ -77,22 +76,6 @@ proptest! {
             let _ = station.at_load(load, &service);
             let _ = station.quantile_at_rate(quantile, rate, &service);
             let _ = station.quantile_at_load(quantile, load, &service);
-        }
-    }
-
-    #[test]
-    fn laws(
-        points in prop::collection::vec((0..100_000_u32, estimate()), 0..6),
-        numbers in [number(), number(), number()],
-    ) {
-        let [one_core, contention, coherency] = numbers;
-        if let Ok(law) = Law::new(PerSecond::new(one_core), contention, coherency) {
-            let _ = law.rate(points.len().try_into().unwrap_or(0));
-        }
-        let points: Vec<Point> =
-            points.into_iter().map(|(cores, per_s)| Point { cores, per_s }).collect();
-        if let Ok(fit) = fit(&points) {
-            let _ = (fit.rate(7), fit.rate(0), fit.rate(u32::MAX), fit.worst_residual());
         }
     }
 }

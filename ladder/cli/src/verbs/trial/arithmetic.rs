@@ -1,7 +1,5 @@
 //! Computes published figures again from the raw samples of a run.
 
-use std::collections::BTreeSet;
-
 use serde_json::Value;
 use tollgate_bench::median_estimate;
 use tollgate_load::{Latency, Verdict};
@@ -12,7 +10,6 @@ use tollgate_session::measured_total;
 use super::bundle::OUTCOME;
 use crate::error::CliError;
 use crate::verbs::bench::out::outcome::{Document, Run, Scenario};
-use crate::verbs::bench::scenario::rounds_of_block;
 
 /// The largest relative difference of two computations of a figure. Numbers in JSON can differ in
 /// the last bit.
@@ -133,16 +130,10 @@ impl Run {
 }
 
 impl Scenario {
-    /// Returns the runs of a server that count, by number.
-    ///
-    /// A block with an invalid run was repeated, because a scenario with figures has no other
-    /// invalid runs.
+    /// Returns the runs of a server that count, by number. An invalid run was repeated, because a
+    /// scenario with figures has no other invalid runs.
     fn runs_of(&self, by: &str) -> Vec<&Run> {
-        let servers: BTreeSet<&str> = self.runs.iter().map(|run| run.server.as_str()).collect();
-        let block = |run: &Run| run.number.saturating_sub(1) / rounds_of_block(servers.len());
-        let repeated: BTreeSet<usize> =
-            self.runs.iter().filter(|run| !run.is_valid()).map(block).collect();
-        let counts = |run: &&Run| run.server == by && !repeated.contains(&block(run));
+        let counts = |run: &&Run| run.server == by && run.is_valid();
         let mut runs: Vec<&Run> = self.runs.iter().filter(counts).collect();
         runs.sort_by_key(|run| run.number);
         runs

@@ -3,34 +3,63 @@
 use core::time::Duration;
 
 use clap::Args;
-use tollgate_load::{Arrivals, ClientTimeout, Pattern, Plan, Think, duration};
+use tollgate_load::{Arrivals, ClientTimeout, Mechanism, Pattern, Plan, Think, duration};
 
+use super::session::mechanism;
+use super::{LOAD, SESSION};
 use crate::options::values::{share, time, within};
 
+/// When clients arrive.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Arrivals")]
 pub(crate) struct Clients {
-    /// Arrivals per second in an open loop, independent of the completion of earlier ones;
-    /// --connections is then the maximum in flight [default: a closed loop]
-    #[arg(short = 'q', long, value_name = "R")]
-    #[arg(value_parser = within(0.001..=Pattern::PER_S_MAX, "give 0.001 to 10000000 per second"))]
-    pub(crate) rate: Option<f64>,
-
     /// Distribution of the arrivals: poisson, constant, gamma:DISPERSION [default: poisson]
     // normalised to one per second: --rate scales it
     #[arg(long, value_name = "KIND", value_parser = pattern)]
     pub(crate) arrivals: Option<Pattern>,
 
-    /// Requests on each connection, one after the other; 2.5 alternates between two and three
+    /// Random seed of arrivals, pauses, sizes and resumptions
     #[arg(long, value_name = "N", default_value = "1")]
-    #[arg(value_parser = within(1.0..=Plan::REQUESTS_MAX, "give 1 to 1000000 requests"))]
-    pub(crate) requests_per_connection: f64,
+    pub(crate) seed: u64,
+
+    #[arg(skip)]
+    pub(crate) pace: Pace,
+
+    #[arg(skip)]
+    pub(crate) mix: Mix,
+}
+
+/// The pace of clients, where the run does not choose it.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Arrivals")]
+pub(crate) struct Pace {
+    /// Arrivals per second in an open loop, independent of the completion of earlier ones;
+    /// --connections is then the maximum in flight [default: a closed loop]
+    #[arg(short = 'q', long, value_name = "R", conflicts_with = "workload")]
+    #[arg(value_parser = within(0.001..=Pattern::PER_S_MAX, "give 0.001 to 10000000 per second"))]
+    pub(crate) rate: Option<f64>,
 
     /// Pause of a client between transactions in a closed loop, as in 10ms, or random:10ms for
     /// exponential times
     #[arg(long, value_name = "TIME", value_parser = think)]
-    #[arg(conflicts_with_all = ["rate", "arrivals"])]
+    #[arg(conflicts_with_all = ["rate", "arrivals", "workload"])]
     pub(crate) think: Option<Think>,
+
+    /// Requests after which each run ends; it also ends after --seconds (600 by default if
+    /// --requests is given); all requests count, and there is no warm-up
+    #[arg(short = 'n', long, value_name = "N", help_heading = LOAD)]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=Plan::TRANSACTIONS_MAX))]
+    pub(crate) requests: Option<u64>,
+}
+
+/// How sessions differ from each other. The model of `bench response` needs equal ones.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Arrivals")]
+pub(crate) struct Mix {
+    /// Requests on each connection, one after the other; 2.5 alternates between two and three
+    #[arg(long, value_name = "N", default_value = "1", conflicts_with = "workload")]
+    #[arg(value_parser = within(1.0..=Plan::REQUESTS_MAX, "give 1 to 1000000 requests"))]
+    pub(crate) requests_per_connection: f64,
 
     /// Timeout of a whole transaction, as in 500ms [default: none]
     #[arg(long, value_name = "TIME", value_parser = time)]
@@ -44,19 +73,38 @@ pub(crate) struct Clients {
     #[arg(long, value_name = "SHARE", default_value = "0", value_parser = share)]
     pub(crate) http_share: f64,
 
-    /// Random seed of arrivals, pauses, sizes and resumptions
-    #[arg(long, value_name = "N", default_value = "1")]
-    pub(crate) seed: u64,
+    /// Share of the TLS sessions that resume an earlier one, as in 80% or 0.8
+    #[arg(long = "resume", value_name = "SHARE", default_value = "0", conflicts_with = "workload")]
+    #[arg(value_parser = share, help_heading = SESSION)]
+    pub(crate) resumed_share: f64,
+
+    /// Mechanism of resumption: session-id or ticket in TLS 1.2; psk or early-data (the
+    /// request is sent with the client's hello) in TLS 1.3 [default: ticket, psk]
+    #[arg(long, value_name = "HOW", value_parser = mechanism, help_heading = SESSION)]
+    pub(crate) resume_by: Option<Mechanism>,
+}
+
+impl Default for Mix {
+    fn default() -> Self {
+        Self {
+            requests_per_connection: 1.0,
+            patience: None,
+            retries: 0,
+            http_share: 0.0,
+            resumed_share: 0.0,
+            resume_by: None,
+        }
+    }
 }
 
 impl Clients {
     /// Returns the arrivals of the plan. If the run chooses the rates of an open loop, they arrive
     /// at one per second.
     pub(crate) fn arrivals(&self, chooses_rate: bool) -> Arrivals {
-        match self.rate {
+        match self.pace.rate {
             _ if chooses_rate => Arrivals::open(self.pattern()),
             Some(per_s) => Arrivals::open(self.pattern().at(per_s)),
-            None => Arrivals::Closed { think: self.think.unwrap_or(Think::None) },
+            None => Arrivals::Closed { think: self.pace.think.unwrap_or(Think::None) },
         }
     }
 
@@ -66,13 +114,13 @@ impl Clients {
     }
 
     pub(crate) fn patience(&self) -> Option<ClientTimeout> {
-        let ms = u64::try_from(self.patience?.as_millis()).unwrap_or(u64::MAX);
-        Some(ClientTimeout { ms, retries: self.retries })
+        let ms = u64::try_from(self.mix.patience?.as_millis()).unwrap_or(u64::MAX);
+        Some(ClientTimeout { ms, retries: self.mix.retries })
     }
 
     /// Describes the arrivals; `chosen` says how the run chooses their rate, if it does.
     pub(crate) fn words(&self, connections: u32, chosen: Option<&str>) -> String {
-        let mut text = match self.rate {
+        let mut text = match self.pace.rate {
             rate if rate.is_some() || chosen.is_some() => {
                 let pattern = self.pattern();
                 let word = pattern.word();
@@ -86,8 +134,8 @@ impl Clients {
             }
             _ => "closed loop".to_owned(),
         };
-        let is_open = self.arrivals.is_some() || self.rate.is_some() || chosen.is_some();
-        let more = match (is_open, self.think) {
+        let is_open = self.arrivals.is_some() || self.pace.rate.is_some() || chosen.is_some();
+        let more = match (is_open, self.pace.think) {
             (true, _) => format!(
                 ", times from the intended start, at most {connections} connections in flight"
             ),
@@ -103,14 +151,14 @@ impl Clients {
             }
         };
         text += &more;
-        if self.requests_per_connection > 1.0 {
-            text += &format!(", {} requests on each", self.requests_per_connection);
+        if self.mix.requests_per_connection > 1.0 {
+            text += &format!(", {} requests on each", self.mix.requests_per_connection);
         }
-        if self.http_share > 0.0 {
-            text += &format!(", {} % of them without TLS", 100.0 * self.http_share);
+        if self.mix.http_share > 0.0 {
+            text += &format!(", {} % of them without TLS", 100.0 * self.mix.http_share);
         }
-        if let Some(patience) = self.patience {
-            text += &format!(", patience of {patience:?}, then {} more tries", self.retries);
+        if let Some(patience) = self.mix.patience {
+            text += &format!(", patience of {patience:?}, then {} more tries", self.mix.retries);
         }
         text
     }

@@ -17,8 +17,8 @@ pub(super) const KEY_SHARE: [(&str, &str, Freshness); 2] = [
 impl Bench {
     /// Returns the resumption of a plan with this version.
     pub(crate) fn resume(&self, is_tls13: bool) -> Option<Resume> {
-        let share = self.resumed_share;
-        let by = self.resume_by.unwrap_or(Mechanism::usual(is_tls13));
+        let share = self.clients.mix.resumed_share;
+        let by = self.clients.mix.resume_by.unwrap_or(Mechanism::usual(is_tls13));
         (share > 0.0).then_some(Resume { share, by })
     }
 
@@ -26,7 +26,7 @@ impl Bench {
         let Some(Resume { share, by }) = self.resume(true) else {
             return "full handshakes, none resumed".to_owned();
         };
-        let by = if self.resume_by.is_some() { by.word() } else { "ticket or psk" };
+        let by = if self.clients.mix.resume_by.is_some() { by.word() } else { "ticket or psk" };
         format!("{:.1} % of the sessions resumed, by {by}", 100.0 * share)
     }
 
