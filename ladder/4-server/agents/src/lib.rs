@@ -19,7 +19,7 @@
 //! |---|---|---|
 //! | free | enrol, to all | enrolled: version, machine, place in the network |
 //! | free | target: from now on it serves this controller only | busy, then idle |
-//! | idle | plan, in chunks; arm: a segment of it | busy, then ready, after one transaction alone |
+//! | idle | arm: a plan, and a segment of it | busy, then ready, after one transaction alone |
 //! | ready | clock, 20 times; start: a time on the agent's clock | clock; busy |
 //! | running | poll every 200 ms; stop | busy: live counts; ended |
 //! | ended | part: the next chunk | counts, histograms, host |

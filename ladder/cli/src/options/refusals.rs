@@ -14,12 +14,9 @@ fn assert_refused(words: &[&str], why: &str) {
 fn wrong_options_are_refused_with_their_names_and_the_help_of_their_verb() {
     for (line, why) in [
         ("bench --rate 0", "--rate"),
-        ("bench --rate 1 --arrivals pareto:1", "--arrivals"),
-        ("bench --rate 1 --arrivals bursts:50", "bursts:50ms/200ms"),
         ("bench --rate 1 --arrivals gamma", "gamma:5"),
         ("bench --rate 1 --arrivals normal", "poisson"),
         ("bench --requests-per-connection 0.5", "--requests-per-connection"),
-        ("bench --arrivals trace:/does/not/exist", "/does/not/exist"),
         ("bench --rate 1 --think 1ms", "--think"),
         ("bench --think 10", "random:10ms"),
         ("bench --patience 0s", "--patience"),

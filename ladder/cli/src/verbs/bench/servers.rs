@@ -106,15 +106,14 @@ impl Ready<'_> {
     }
 }
 
-/// Adds the turns of the event loops and, if the engine counts the batches of such a key, the
-/// operations with it.
+/// Adds the operations with the key, if the engine counts the batches of such a key.
 fn with_counts<'a>(server: Server<'a>, running: &'a Running) -> Server<'a> {
     let has_batches = running.key_kind().is_rsa();
     server.with_counts(move || {
         let counters = running.counters();
         let signer = counters.signer.operations.filter(|_| has_batches).unwrap_or_default();
         let (operations, runs) = (signer.total(), signer.runs());
-        ServerCounts { operations, runs, turns: counters.loop_turns }
+        ServerCounts { operations, runs }
     })
 }
 
