@@ -22,7 +22,7 @@ use clients::Clients;
 use given::Given;
 pub(crate) use kinds::ServerKind;
 use signer::Signer;
-use sub_verbs::{Experiment, ResponseCurve, Sampling};
+use sub_verbs::{Experiment, ResponseCurve};
 
 /// `tollgate bench` with its sub-verbs.
 #[derive(Args, Clone, Debug)]
@@ -74,7 +74,7 @@ pub(crate) enum Mode {
     #[default]
     Rounds,
     /// Rounds whose servers are sampled, for other verbs.
-    Profile(Sampling),
+    Profile,
     Response(ResponseCurve),
     /// The highest rate that meets an objective, with the file of its curve.
     Search(Objective, Option<OutputFile>),
@@ -271,7 +271,7 @@ impl Bench {
     pub(crate) const fn objective(&self) -> Option<Objective> {
         match self.mode {
             Mode::Search(objective, _) => Some(objective),
-            Mode::Rounds | Mode::Profile(_) | Mode::Response(_) => None,
+            Mode::Rounds | Mode::Profile | Mode::Response(_) => None,
         }
     }
 
@@ -287,7 +287,7 @@ impl Bench {
         match self.mode {
             Mode::Search(..) => Some("searched for"),
             Mode::Response(_) => Some("at shares of the capacity"),
-            Mode::Rounds | Mode::Profile(_) => None,
+            Mode::Rounds | Mode::Profile => None,
         }
     }
 
