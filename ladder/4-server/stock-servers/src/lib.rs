@@ -13,7 +13,6 @@
 //! output of `gnutls-serv`, which [`tollgate_load::Descriptions`] reads, has nothing else.
 #![forbid(unsafe_code)]
 
-mod backend;
 mod directives;
 mod error;
 mod folder;
