@@ -71,7 +71,7 @@ impl FromStr for Engine {
     type Err = String;
 
     fn from_str(name: &str) -> Result<Self, String> {
-        find("engine", name, &[Self::OpenSsl, Self::Tollgate], |it| [it.name()])
+        find("engine", name, &[Self::OpenSsl, Self::Tollgate], |engine| [engine.name()])
     }
 }
 

@@ -28,7 +28,7 @@ impl FromStr for Protocol {
 
     fn from_str(name: &str) -> Result<Self, String> {
         let all = [Self::Tls12, Self::Tls13];
-        find("protocol", name, &all, |it| [it.to_string()])
+        find("protocol", name, &all, |protocol: Self| [protocol.to_string()])
     }
 }
 
@@ -156,7 +156,7 @@ impl FromStr for Suite {
     type Err = String;
 
     fn from_str(name: &str) -> Result<Self, String> {
-        find("cipher suite", name, Self::ALL, |it| [it.name(), it.openssl_name()])
+        find("cipher suite", name, Self::ALL, |suite| [suite.name(), suite.openssl_name()])
     }
 }
 
@@ -165,7 +165,7 @@ impl FromStr for Group {
     type Err = String;
 
     fn from_str(name: &str) -> Result<Self, String> {
-        find("group", name, Self::ALL, |it| [it.openssl_name(), it.name()])
+        find("group", name, Self::ALL, |group| [group.openssl_name(), group.name()])
     }
 }
 

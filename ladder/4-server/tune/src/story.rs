@@ -108,14 +108,15 @@ impl Story {
             Column::figures("expected", 18),
             Column::words("why", 64),
         ];
-        let row = |one: &Prospect| {
-            let what = one.candidate.changes.as_ref().map_or("", |change| change.what.as_str());
-            let why = match one.standing {
+        let row = |prospect: &Prospect| {
+            let what =
+                prospect.candidate.changes.as_ref().map_or("", |change| change.what.as_str());
+            let why = match prospect.standing {
                 Standing::Withheld(kind) => format!("--allow {kind}: {what}"),
                 Standing::Small => format!("less than {:.0} %", 100.0 * (GAIN_MIN - 1.0)),
-                Standing::Open => one.candidate.title.clone(),
+                Standing::Open => prospect.candidate.title.clone(),
             };
-            vec![one.candidate.word.clone(), times(&one.expected), why]
+            vec![prospect.candidate.word.clone(), times(&prospect.expected), why]
         };
         format!("\n{}", grid(&COLUMNS, self.left.iter().map(row).collect()))
     }
@@ -184,7 +185,8 @@ mod tests {
 
     fn prospect(word: &str, share: f64, factor: f64, standing: Standing) -> Prospect {
         let set = Set::of_server("nginx").unwrap();
-        let candidate = set.candidates.into_iter().find(|one| one.word == word).unwrap();
+        let candidate =
+            set.candidates.into_iter().find(|candidate| candidate.word == word).unwrap();
         let (share, factor) = (estimate(share), Estimate::exact(factor).unwrap());
         let expected = gain(&share, &factor).unwrap();
         Prospect { candidate, share, factor, expected, standing }
