@@ -1,6 +1,7 @@
 //! Keys that a program creates after operations of this provider: the default provider creates
 //! them, of all curves and sizes, as without this provider.
 #![allow(clippy::unwrap_used, reason = "tests")]
+#![allow(unsafe_code, reason = "functions of libcrypto")]
 
 #[path = "../host/mod.rs"]
 mod host;

@@ -42,7 +42,6 @@
 //! assert!(error.to_string().contains("handshake_failure"));
 //! # Ok::<(), Error>(())
 //! ```
-#![forbid(unsafe_code)]
 
 mod certificate;
 mod config;

@@ -22,7 +22,7 @@ use crate::verbs::agent;
 
 /// Examines the server at the URL, if there is one, and adds its properties to the options.
 pub(super) fn applied(options: &Options) -> Result<Options, CliError> {
-    let Some(url) = &options.target else { return Ok(options.clone()) };
+    let Some(url) = &options.given.target else { return Ok(options.clone()) };
     let is_plain = url.scheme() == Scheme::Http;
     evidence(options)?; // reports a wrong path before the first request
     let may_test = options.given.i_may_test.as_deref();

@@ -46,40 +46,14 @@ fn check(refusal: Option<&'static str>) -> Result<(), CliError> {
     refusal.map_or(Ok(()), |message| Err(CliError::new(message)))
 }
 
-/// The longest measured part whose run, with its warm-up of half this time, may have a timeline.
-const BURST_SECONDS_MAX: f64 = 400.0;
-
 fn of_mode(options: &Options) -> Option<&'static str> {
-    let Options { mode, clients, suites, .. } = options;
-    let (is_rounds, is_response) =
-        (matches!(mode, Mode::Rounds), matches!(mode, Mode::Response(_)));
+    let Options { clients, suites, .. } = options;
     let chooses_rate = options.chosen_rate().is_some();
-    let has_bursts = matches!(clients.arrivals, Some(Pattern::Bursts { .. }));
     let has_trace = matches!(clients.arrivals, Some(Pattern::Trace(_)));
-    let has_rate = clients.rate.is_some();
-    let is_mixed = clients.requests_per_connection > 1.0
-        || clients.http_share > 0.0
-        || clients.patience.is_some()
-        || options.resumed_share > 0.0;
+    let has_rate = clients.pace.rate.is_some();
     Some(match () {
-        () if chooses_rate && has_rate => {
-            "--rate: search and response choose the rates: leave it out"
-        }
-        () if chooses_rate && clients.think.is_some() => {
-            "--think: search and response have an open loop: leave it out"
-        }
         () if chooses_rate && has_trace => {
             "--arrivals: search and response change the rate, and a trace has its own"
-        }
-        () if is_response && options.target.is_some() => {
-            "response: it knows the cores only of servers that it starts: leave out the URL"
-        }
-        () if is_response && is_mixed => {
-            "response: all sessions must be equal: leave out --requests-per-connection, \
-             --http-share, --resume and --patience"
-        }
-        () if is_response && has_bursts && options.seconds > BURST_SECONDS_MAX => {
-            "--seconds: with bursts, response keeps the times of each session: give at most 400"
         }
         () if has_trace && has_rate => "--rate: a trace has its own rate: leave it out",
         () if clients.arrivals.is_some() && !has_trace && !has_rate && !chooses_rate => {
@@ -88,21 +62,18 @@ fn of_mode(options: &Options) -> Option<&'static str> {
         () if suites::is_all(suites) && chooses_rate => {
             "--suites all: with response and search, name the suites that the servers take"
         }
-        () if options.requests.is_some() && !is_rounds => {
-            "--requests: response and search run for a time: give --seconds"
-        }
         () => return None,
     })
 }
 
 fn of_url(options: &Options) -> Option<&'static str> {
-    let (given, url) = (&options.given, &options.target);
+    let (given, url) = (&options.given, &options.given.target);
     let is_plain = url.as_ref().is_some_and(|url| url.scheme() == Scheme::Http);
     let has_handshake = !options.protocol.is_empty()
         || !options.suites.is_empty()
         || !options.group.is_empty()
         || options.handshake_only
-        || options.resumed_share > 0.0;
+        || options.clients.mix.resumed_share > 0.0;
     let has_form = given.method.is_some() || !given.header.is_empty() || given.body.is_some();
     let has_agents = given.agents.is_some();
     Some(match () {
@@ -113,7 +84,7 @@ fn of_url(options: &Options) -> Option<&'static str> {
         () if !has_agents && !given.nats.nats.is_empty() => {
             "--nats: there are no agents: give --agents nats:FLEET/COUNT"
         }
-        () if has_agents && options.requests.is_some() => {
+        () if has_agents && options.clients.pace.requests.is_some() => {
             "--agents: they run for a time: leave out --requests"
         }
         () if is_plain && has_handshake => {
@@ -156,11 +127,11 @@ fn of_kinds(options: &Options) -> Option<&'static str> {
 fn of_servers(options: &Options) -> Option<&'static str> {
     let (server, engine, clients) = (options.kind(), &options.engine, &options.clients);
     let stock = server.stock();
-    let starts = options.target.is_none();
+    let starts = options.given.target.is_none();
     let resumes = starts && options.resume(true).is_some();
     let is_embedded = server == ServerKind::Openssl;
-    let is_early = options.resume_by == Some(Mechanism::EarlyData);
-    let by = options.resume_by.unwrap_or(Mechanism::Psk);
+    let is_early = options.clients.mix.resume_by == Some(Mechanism::EarlyData);
+    let by = options.clients.mix.resume_by.unwrap_or(Mechanism::Psk);
     let cannot_resume = stock.is_some_and(|product| !product.can_resume(by));
     let keeps_open = matches!(server, ServerKind::Nginx | ServerKind::Openssl);
     let has_rsa = options.protocols().contains(&Protocol::Tls12Rsa);
@@ -181,11 +152,11 @@ fn of_servers(options: &Options) -> Option<&'static str> {
             "--server gnutls: it has one process, its own library, and no sessions to resume: \
              leave out --engine, --module, --async, --resume and further --server-cores"
         }
-        () if clients.requests_per_connection > 1.0 && starts && !keeps_open => {
+        () if clients.mix.requests_per_connection > 1.0 && starts && !keeps_open => {
             "--requests-per-connection: of these servers nginx and openssl keep connections open, \
              and their logs tell handshakes from requests: give --server nginx or openssl"
         }
-        () if clients.http_share > 0.0 && server != ServerKind::Nginx => {
+        () if clients.mix.http_share > 0.0 && server != ServerKind::Nginx => {
             "--http-share: of these servers only nginx speaks HTTP without TLS too: give --server \
              nginx"
         }

@@ -75,21 +75,21 @@ fn loads(options: &Explain, plan: &SessionPlan) -> Result<Vec<Bench>, CliError> 
             (session.handshake == Handshake::SessionId).then_some(Mechanism::SessionId);
         let mut load = Bench {
             mode: Mode::Profile,
-            target: options.target.clone(),
             server: vec![options.server.unwrap_or(ServerKind::Openssl)],
             engine: engines(plan),
             protocol: options.protocol.clone(),
             suites: options.suites.clone(),
             group: options.group.clone(),
             bytes: session.bytes,
-            resumed_share: f64::from(u8::from(session.handshake.is_resumed())),
-            resume_by: by_session_id,
             seconds: (options.seconds / 10.0).max(SECONDS_MIN),
             rounds: ROUNDS,
             ..defaults()
         };
         load.key = distinct_keys(plan);
         load.load.connections = options.connections;
+        load.clients.mix.resumed_share = f64::from(u8::from(session.handshake.is_resumed()));
+        load.clients.mix.resume_by = by_session_id;
+        load.given.target.clone_from(&options.target);
         load.given.pid.clone_from(&options.pid);
         load.given.log.clone_from(&options.log);
         loads.push((of, load.checked()?));

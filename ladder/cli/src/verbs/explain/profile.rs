@@ -236,7 +236,7 @@ fn sampled_share(rounds: &[Round<'_>], event: Event, records: &[Record]) -> f64 
 /// Returns the number of cores that the server may use; `None` if this number is unknown.
 fn idle_cores(options: &Options) -> Option<f64> {
     let cores = server_cores(options).len();
-    let is_known = options.target.is_none() && cores > 0;
+    let is_known = options.given.target.is_none() && cores > 0;
     is_known.then(|| float(u64::try_from(cores).unwrap_or(u64::MAX)))
 }
 

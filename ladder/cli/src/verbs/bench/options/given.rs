@@ -7,14 +7,20 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use tollgate_agents::{Address, Controller};
 use tollgate_load::{Arrivals, Exchange, LogFormat, Offer, Pattern, Plan, Protocol, RequestForm};
-use tollgate_probe::{Probe, Scheme, Site};
+use tollgate_probe::{Probe, Scheme, Site, Url};
 
 use crate::error::CliError;
 use crate::options::nats::NatsOptions;
 
-#[derive(Args, Clone, Debug)]
+#[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Server at a URL")]
 pub(crate) struct Given {
+    /// Server to load instead of the two embedded ones: on this machine or in a private network, or
+    /// elsewhere with its consent (see --i-may-test)
+    #[arg(value_name = "URL", conflicts_with_all = ["bytes", "server", "server_cores", "engine"])]
+    #[arg(conflicts_with_all = ["key-type", "module", "asynchronous"])]
+    pub(crate) target: Option<Url>,
+
     /// Host name of the URL, to confirm that you may load-test a server that is neither on this
     /// machine nor in a private network; the server must consent too, at
     /// /.well-known/tollgate-consent
