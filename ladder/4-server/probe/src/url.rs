@@ -63,7 +63,8 @@ impl Url {
         self.scheme
     }
 
-    /// Returns the host: a lower-case name without a dot at its end, or an address without brackets.
+    /// Returns the host: a lower-case name without a dot at its end, or an address without its
+    /// brackets.
     #[must_use]
     pub fn host(&self) -> String {
         match &self.host {

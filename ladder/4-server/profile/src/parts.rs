@@ -168,7 +168,8 @@ mod tests {
         let ours = |symbol: &str| frame(symbol, "libtollgate_provider.so");
         let entry = ours("tollgate_provider::boundary::catch");
         let queue = ours(
-            "<tollgate_queue::state::Shared<tollgate_queue::private_job::PrivateJob>>::lead_gathered",
+            "<tollgate_queue::state::Shared<tollgate_queue::private_job::PrivateJob>>\
+             ::lead_gathered",
         );
         for (symbol, expected) in [
             ("<tollgate_provider::rsa_operation::RsaOperation as Operation>::run_here", "rsa"),

@@ -7,8 +7,8 @@ use core::str::FromStr;
 use openssl::nid::Nid;
 use openssl::pkey::{Id, PKey, Private};
 
-/// Finds the value with this name. Each value has N names. If no value has the name, the error lists
-/// the last name of each value.
+/// Finds the value with this name. Each value has N names. If no value has the name, the error
+/// lists the last name of each value.
 pub(crate) fn find<T: Copy, S: Into<String>, const N: usize>(
     what: &str,
     name: &str,

@@ -63,7 +63,7 @@ pub(crate) enum SubVerb {
         slo: Objective,
 
         #[command(flatten)]
-        given: Given,
+        given: Box<Given>,
 
         #[command(flatten)]
         bench: Box<Bench>,
@@ -98,7 +98,7 @@ impl BenchCommand {
             Some(SubVerb::Search { slo, given, bench, mix }) => {
                 let clients = Clients { mix: mix.clone(), ..bench.clients.clone() };
                 let mode = Mode::Search(*slo);
-                Bench { mode, given: given.clone(), clients, ..(**bench).clone() }
+                Bench { mode, given: (**given).clone(), clients, ..(**bench).clone() }
             }
             // the others make their own loads
             _ => {
