@@ -268,7 +268,6 @@ fn a_client_has_its_share_of_connections() {
     local.iter_mut().for_each(|client| client.send(&ping));
     local.retain_mut(|client| client.receive().is_some());
     assert_eq!(local.len(), 4);
-    tls.rig.logged_sum("own");
 
     let front = tls.client(CLIENT);
     drop(local.split_off(2));
