@@ -7,7 +7,6 @@ mod browser;
 mod html;
 mod markup;
 mod rungs;
-mod runs;
 mod signing;
 mod synthetic;
 mod tables;
