@@ -7,6 +7,7 @@ use std::io;
 use plotters::coord::Shift;
 use plotters::coord::ranged1d::{AsRangedCoord, Ranged, ValueFormatter};
 use plotters::coord::types::RangedCoordf64;
+use plotters::element::DashedPathElement;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use tollgate_record::{Record, Unit};
@@ -252,7 +253,7 @@ const HEAD_PX: u32 = 40;
 /// The smallest ratio of the ends of a logarithmic x axis; below it, the axis is linear.
 const LOG_FROM: f64 = 10.0;
 
-/// A chart with series of points. The y axis is logarithmic, and so is a long x axis.
+/// A chart with series of points.
 #[derive(Clone, Debug)]
 pub struct Plane {
     /// The title above the chart.
@@ -261,17 +262,22 @@ pub struct Plane {
     pub axes: [String; 2],
     /// The series of points.
     pub series: Vec<Series>,
+    /// `true` if both axes are linear and begin at 0. Otherwise the y axis is logarithmic, and so
+    /// is a long x axis.
+    pub is_from_zero: bool,
 }
 
 /// Points that belong together, joined by a line. Coordinates are positive or 0.
 #[derive(Clone, Debug, Default)]
 pub struct Series {
-    /// The name in the legend.
+    /// The name in the legend; series without a name are not in it.
     pub name: String,
     /// Points as (x, y).
     pub points: Vec<(f64, f64)>,
     /// The place of the colour; each place has its own.
     pub colour: usize,
+    /// `true` for a dashed line without marks at the points.
+    pub is_dashed: bool,
 }
 
 /// Draws charts side by side. A chart without points has only its title.
@@ -290,7 +296,9 @@ pub fn planes(title: &str, planes: &[Plane]) -> String {
 impl Plane {
     fn draw(&self, area: &Area<'_>) -> Drawn {
         let (across, up) = (self.range(|point| point.0), self.range(|point| point.1));
-        if self.points().any(|point| point.0 == 0.0) {
+        if self.is_from_zero {
+            self.draw_on(area, 0.0..across.end, 0.0..up.end)
+        } else if self.points().any(|point| point.0 == 0.0) {
             self.draw_on(area, 0.0..across.end, up.log_scale())
         } else if across.end < LOG_FROM * across.start {
             self.draw_on(area, across, up.log_scale())
@@ -300,13 +308,17 @@ impl Plane {
     }
 
     /// Returns the points that can be drawn.
-    fn of(series: &Series) -> impl Iterator<Item = (f64, f64)> {
-        let is_on = |value: &f64| (LEAST..LARGEST).contains(value);
-        series.points.iter().copied().filter(move |(x, y)| (*x == 0.0 || is_on(x)) && is_on(y))
+    fn of<'a>(&self, series: &'a Series) -> impl Iterator<Item = (f64, f64)> + Clone + use<'a> {
+        let is_from_zero = self.is_from_zero;
+        let is_drawn = move |(x, y): &(f64, f64)| {
+            let is_on = |value: &f64| (LEAST..LARGEST).contains(value);
+            (*x == 0.0 || is_on(x)) && (is_on(y) || is_from_zero && *y == 0.0)
+        };
+        series.points.iter().copied().filter(is_drawn)
     }
 
     fn points(&self) -> impl Iterator<Item = (f64, f64)> {
-        self.series.iter().flat_map(Self::of)
+        self.series.iter().flat_map(|series| self.of(series))
     }
 
     fn range(&self, of: fn(&(f64, f64)) -> f64) -> Range<f64> {
@@ -359,13 +371,22 @@ impl Plane {
             .draw()?;
         for series in &self.series {
             let colour = COLOURS[series.colour % COLOURS.len()];
-            let points: Vec<(f64, f64)> = Self::of(series).collect();
-            let mark = |at| Circle::new(at, 3, colour.filled());
-            chart.draw_series(points.iter().copied().map(mark))?;
-            chart
-                .draw_series([PathElement::new(points, colour)])?
-                .label(cut(&series.name, 34))
-                .legend(move |(x, y)| PathElement::new([(x, y), (x + 16, y)], colour));
+            let points = self.of(series);
+            let drawn = if series.is_dashed {
+                let line = DashedPathElement::new(points, 7, 5, colour.stroke_width(2));
+                chart.draw_series([line])?
+            } else {
+                chart.draw_series([PathElement::new(points.collect::<Vec<_>>(), colour)])?
+            };
+            if !series.name.is_empty() {
+                drawn
+                    .label(cut(&series.name, 34))
+                    .legend(move |(x, y)| PathElement::new([(x, y), (x + 16, y)], colour));
+            }
+            if !series.is_dashed && !self.is_from_zero {
+                let mark = |at| Circle::new(at, 3, colour.filled());
+                chart.draw_series(self.of(series).map(mark))?;
+            }
         }
         if self.points().next().is_some() {
             chart
@@ -440,6 +461,7 @@ mod tests {
             title: "cycles against bytes".to_owned(),
             axes: ["bytes of code".to_owned(), "cycles".to_owned()],
             series: vec![Series { name: "extended <1>".to_owned(), points, ..Series::default() }],
+            is_from_zero: false,
         };
         let rising = plane(vec![(30.0, 1.0), (60.0, 2.0), (90.0, 10.0), (95.0, 20.0)]);
         assert!(matches!(rising.free_corner(), SeriesLabelPosition::UpperLeft));
@@ -450,7 +472,9 @@ mod tests {
         assert!(svg.contains("extended &lt;1&gt;"), "names are escaped");
         assert!(svg.matches("<circle").count() >= 2, "{svg}");
         let odd = plane(vec![(f64::NAN, 1.0), (1.0, f64::INFINITY), (2.0, -1.0), (0.0, 0.0)]);
-        assert!(planes("", &[odd]).starts_with("<svg"));
+        assert!(
+            planes("", &[odd.clone(), Plane { is_from_zero: true, ..odd }]).starts_with("<svg")
+        );
         assert!(planes("", &[]).starts_with("<svg"));
     }
 

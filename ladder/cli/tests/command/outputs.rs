@@ -71,6 +71,11 @@ fn a_folder_has_every_run_and_its_files_agree() {
             assert_eq!(times["count"], run["sustain"]["transactions"]);
         }
     }
+    let page = fs::read_to_string(folder.join("report.html")).unwrap();
+    assert!(page.contains("RSA-2048 TLS 1.3") && page.contains("<polyline"), "{page}");
+    // The name of SVG is an address that no browser loads.
+    let page = page.replace("http://www.w3.org/2000/svg", "");
+    assert!(!page.contains("<script") && !page.contains("http"), "it loads nothing");
     refused(&run(&["bench", "--out", "/dev/null/x"]), "--out: /dev/null/x");
     refused(&run(&["bench", "--out", "/dev/null"]), "this path exists");
 }
@@ -97,6 +102,8 @@ fn an_interrupted_run_keeps_its_results_and_says_so() {
     assert!(run["reasons"][0].as_str().unwrap().contains("stopped after"), "{run}");
     assert!(run["whole"]["transactions"].as_u64() >= Some(20), "{run}");
     assert_eq!(run["verdict"], "INVALID");
+    let page = fs::read_to_string(folder.join("report.html")).unwrap();
+    assert!(page.contains("Stopped before the end"));
 }
 
 /// The default suites of `tollgate serve` with an RSA key.

@@ -1,6 +1,8 @@
-//! The report of all rungs as an HTML page without external resources.
+//! HTML pages without external resources: the report of all rungs, and the report of a load
+//! generator's runs.
 
 mod machine;
+mod runs;
 mod sections;
 mod source;
 
@@ -9,6 +11,8 @@ use tollgate_record::{Kind, Record};
 
 use crate::lookup::latest;
 use crate::table::Table;
+
+pub use runs::{Curve, Points, Runs, Scenario, Second, Server, of_runs};
 
 /// The style sheet, for light and dark screens, phones and paper.
 const STYLE: &str = include_str!("style.css");
@@ -65,30 +69,7 @@ pub fn report(records: &[Record]) -> String {
             }
         }
     };
-    let title = "What a TLS connection costs";
-    let page = html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                title { (title) }
-                style { (PreEscaped(STYLE)) }
-            }
-            body {
-                header {
-                    h1 { (title) }
-                    p.lead { (about(all)) }
-                    nav aria-label="Sections" {
-                        @for (id, name) in SECTIONS { a href={ "#" (id) } { (name) } " " }
-                    }
-                }
-                main { (main) }
-            }
-        }
-    };
-    page.into_string()
+    page("What a TLS connection costs", &html! { (about(all)) }, SECTIONS, &main)
 }
 
 /// Returns machine, date and number of figures.
@@ -105,6 +86,38 @@ fn about(records: &[Record]) -> String {
         source::date(first),
         records.len(),
     )
+}
+
+/// Returns a page with the shared style and links to its sections, by id and name.
+fn page<'a>(
+    title: &str,
+    lead: &Markup,
+    sections: impl IntoIterator<Item = (&'a str, &'a str)>,
+    main: &Markup,
+) -> String {
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                title { (title) }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                header {
+                    h1 { (title) }
+                    p.lead { (lead) }
+                    nav aria-label="Sections" {
+                        @for (id, name) in sections { a href={ "#" (id) } { (name) } " " }
+                    }
+                }
+                main { (main) }
+            }
+        }
+    };
+    page.into_string()
 }
 
 /// Returns a chart; `svg` is markup.

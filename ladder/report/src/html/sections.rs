@@ -224,7 +224,7 @@ pub(super) fn sessions(records: &[Record]) -> Markup {
 }
 
 /// Draws sessions as bars of their parts, grouped by protocol, key and payload.
-fn stacked(sessions: &[&Session<'_>]) -> String {
+pub(super) fn stacked(sessions: &[&Session<'_>]) -> String {
     let mut groups: Vec<Group> = Vec::new();
     let mut parts: BTreeSet<&str> = BTreeSet::new();
     for session in sessions {
@@ -427,7 +427,7 @@ fn response(curves: &[fleet::find::Curve<'_>]) -> Option<String> {
         };
         let name = format!("{}, {} cores", who(names::by(&curve.subject)), curve.cores);
         let points = curve.points.iter().filter_map(at).collect();
-        Series { name, points, colour: place }
+        Series { name, points, colour: place, is_dashed: false }
     };
     let series: Vec<Series> = of_service.take(COLOURS.len()).enumerate().map(series).collect();
     series.iter().any(|series| !series.points.is_empty()).then(|| {
@@ -435,6 +435,7 @@ fn response(curves: &[fleet::find::Curve<'_>]) -> Option<String> {
             title: format!("Mean response time, {}", service(&first.subject)),
             axes: ["sessions per second that arrive".to_owned(), "ms".to_owned()],
             series,
+            is_from_zero: false,
         };
         planes("", &[plane])
     })

@@ -14,7 +14,7 @@ use tollgate_record::Record;
 use tollgate_record::vocabulary as word;
 use tollgate_report::html;
 
-use crate::{PICTURES, synthetic};
+use crate::{PICTURES, runs, synthetic};
 
 /// Names of the browser's program.
 const BROWSERS: [&str; 4] =
@@ -39,13 +39,18 @@ fn browser() -> Option<PathBuf> {
     found
 }
 
-/// Opens the report of `records` in a frame of `width` pixels and returns the results of its probe.
-/// A frame is needed because a browser window cannot be as narrow as a phone.
+/// Opens the report of `records`.
 fn opened(browser: &Path, name: &str, records: &[Record], width: u32, is_dark: bool) -> Found {
+    opened_page(browser, name, &html::report(records), (width, is_dark))
+}
+
+/// Opens a page in a frame of `width` pixels and returns the results of its probe. A frame is
+/// needed because a browser window cannot be as narrow as a phone.
+fn opened_page(browser: &Path, name: &str, page: &str, (width, is_dark): (u32, bool)) -> Found {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("browser-{name}"));
     fs::create_dir_all(&folder).unwrap();
     let probe = format!("<script>{}</script></body>", include_str!("browser/probe.js"));
-    let page = html::report(records).replace("</body>", &probe);
+    let page = page.replace("</body>", &probe);
     fs::write(folder.join("report.html"), page).unwrap();
     let frame = include_str!("browser/frame.html").replace("WIDTH", &width.to_string());
     fs::write(folder.join("frame.html"), frame).unwrap();
@@ -108,6 +113,20 @@ fn pictures_are_filled_and_nothing_overlaps() {
             assert!(number(&found, &format!("bars-{id}")) >= 6.0, "{id}: {found:?}");
         }
         assert!(number(&found, "curves") >= 2.0, "{found:?}");
+    }
+}
+
+#[test]
+fn pages_of_runs_are_filled_and_nothing_overlaps() {
+    let Some(browser) = browser() else { return };
+    let page = html::of_runs(&runs::all());
+    for (name, width, is_dark) in [("runs-desk", 1280, false), ("runs-phone", 390, true)] {
+        let found = opened_page(&browser, name, &page, (width, is_dark));
+        assert_nothing_is_cut(&found, width);
+        assert!(number(&found, "bars-scenario-1") >= 2.0, "{found:?}");
+        // Curves: eight of runs, one of the lost connections of a run, four of times by quantile,
+        // three of the search.
+        assert!(number(&found, "curves") >= 15.0, "{found:?}");
     }
 }
 

@@ -7,6 +7,7 @@ mod browser;
 mod html;
 mod markup;
 mod rungs;
+mod runs;
 mod signing;
 mod synthetic;
 mod tables;

@@ -84,3 +84,9 @@ pub(crate) fn section<'a>(html: &'a str, id: &str) -> &'a str {
         .unwrap_or_else(|| panic!("no section {id}"));
     tail.split_once("</section>").map_or(tail, |(inside, _)| inside)
 }
+
+/// Returns the text of all elements whose tag begins with `tag`, such as `<td class="figure"`.
+pub(crate) fn texts<'a>(html: &'a str, tag: &str) -> Vec<&'a str> {
+    let found = html.split(tag).skip(1);
+    found.filter_map(|tail| tail.split_once('>')?.1.split('<').next()).collect()
+}

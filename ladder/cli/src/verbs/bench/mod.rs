@@ -40,7 +40,7 @@ pub(super) use crate::verbs::explain::profile;
 use profile::Profiler;
 
 use options::SubVerb;
-use out::Judged;
+use out::{About, Judged};
 use scenario::{Rounds, Scenario};
 use watch::Watch;
 
@@ -75,7 +75,7 @@ pub(crate) fn run(command: &BenchCommand) -> Result<ExitCode, CliError> {
     }
     let ended = run.end(&text);
     let judged: Vec<Judged<'_>> = scenarios.iter().map(Judged::scenario).collect();
-    watch.end(&run.host.context, &judged)?;
+    end(options, &run, &watch, &judged)?;
     let code = ended?;
     Ok(if is_invalid(&scenarios) && !interrupt::asked() { ExitCode::FAILURE } else { code })
 }
@@ -96,6 +96,11 @@ fn run_of(options: &Options, undone: &[String]) -> Result<Run, CliError> {
         );
     }
     Ok(run)
+}
+
+fn end(options: &Options, run: &Run, watch: &Watch, judged: &[Judged<'_>]) -> Result<(), CliError> {
+    let (heading, notes) = (report::heading(options, &run.host), run.notes.lines());
+    watch.end(&About { context: &run.host.context, heading: &heading, notes: &notes }, judged)
 }
 
 /// Collects the records of every key type and protocol. An invalid combination has a note instead.
@@ -151,7 +156,7 @@ fn find_rate(
     search::draw(options, &all)?;
     let heading = report::heading(options, &run.host);
     let ended = run.end(&(heading + "\n" + &search::text(&all)));
-    watch.end(&run.host.context, &all.iter().map(Judged::found).collect::<Vec<_>>())?;
+    end(options, run, watch, &all.iter().map(Judged::found).collect::<Vec<_>>())?;
     ended
 }
 

@@ -208,12 +208,13 @@ pub(super) fn draw(options: &Options, all: &[Found]) -> Result<(), CliError> {
     let file: &Path = file;
     let series = |(colour, (name, points)): (usize, (String, Vec<(f64, f64)>))| {
         let points = points.into_iter().map(|(rate, ns)| (rate, ns / 1e3)).collect();
-        Series { name, points, colour }
+        Series { name, points, colour, is_dashed: false }
     };
     let plane = |found: &Found| Plane {
         title: found.label.clone(),
         axes: ["arrivals per second".to_owned(), "µs from the intended start".to_owned()],
         series: found.lines().into_iter().enumerate().map(series).collect(),
+        is_from_zero: false,
     };
     let planes_of: Vec<Plane> = all.iter().map(plane).collect();
     let svg = planes("Times under load, open loop", &planes_of);

@@ -7,9 +7,9 @@ use std::io::{IsTerminal as _, stderr};
 use std::sync::Arc;
 use std::time::Instant;
 
-use tollgate_load::{Context, Live, Naming, Server};
+use tollgate_load::{Live, Naming, Server};
 
-use super::out::{Judged, Out};
+use super::out::{About, Judged, Out};
 use crate::cells::float;
 use crate::error::CliError;
 use crate::options::Bench as Options;
@@ -89,8 +89,8 @@ impl Watch {
         progress::noted_part(&words, part);
     }
 
-    pub(super) fn end(&self, context: &Context, judged: &[Judged<'_>]) -> Result<(), CliError> {
-        self.out.as_ref().map_or(Ok(()), |out| out.end(context, judged))
+    pub(super) fn end(&self, about: &About<'_>, judged: &[Judged<'_>]) -> Result<(), CliError> {
+        self.out.as_ref().map_or(Ok(()), |out| out.end(about, judged))
     }
 }
 

@@ -234,7 +234,7 @@ pub(crate) struct Bench {
     #[command(flatten)]
     pub(crate) given: Given,
 
-    /// Write outcome.json to this folder, replacing a file of this name
+    /// Write outcome.json and report.html to this folder, replacing files of these names
     #[arg(long, value_name = "FOLDER", help_heading = "Output")]
     pub(crate) out: Option<PathBuf>,
 

@@ -1,13 +1,14 @@
-//! `--out`: all runs of a command, as a document.
+//! `--out`: all runs of a command, as a document and as a page.
 
 pub(in crate::verbs) mod outcome;
+mod page;
 
 use core::cell::RefCell;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use tollgate_load::{Context, Latency, Outcome};
-use tollgate_record::Record;
+use tollgate_load::{Context, Latency, Outcome, Point};
+use tollgate_record::{Record, Timestamp};
 
 use super::scenario::Scenario;
 use super::search::{self, Found};
@@ -25,7 +26,11 @@ pub(super) struct Out {
 struct Finished {
     /// `rsa-2048 tls13`.
     scenario: String,
+    began_at: Timestamp,
     document: outcome::Run,
+    points: Vec<Point>,
+    /// Times of transactions and of handshakes.
+    times: Option<[Latency; 2]>,
 }
 
 pub(super) struct Judged<'a> {
@@ -51,6 +56,13 @@ impl<'a> Judged<'a> {
     }
 }
 
+pub(super) struct About<'a> {
+    pub(super) context: &'a Context,
+    /// Machine and plan, as printed.
+    pub(super) heading: &'a str,
+    pub(super) notes: &'a str,
+}
+
 /// Removes the line breaks that the width of 100 columns caused.
 fn unwrapped(text: &str) -> Vec<String> {
     let whole = text.replace("\n  ", " ");
@@ -69,20 +81,31 @@ impl Out {
         let mut runs = self.runs.borrow_mut();
         let before = |run: &&Finished| run.scenario == scenario && run.document.server == server;
         let number = runs.iter().filter(before).count() + 1;
+        let times = outcome.transaction().zip(outcome.handshake());
         runs.push(Finished {
             scenario: scenario.to_owned(),
+            began_at: outcome.began_at,
             document: outcome::run(server, number, outcome),
+            points: outcome.series.to_vec(),
+            times: times.map(|(transaction, handshake)| [transaction.clone(), handshake.clone()]),
         });
     }
 
-    pub(super) fn end(&self, context: &Context, judged: &[Judged<'_>]) -> Result<(), CliError> {
+    pub(super) fn end(&self, about: &About<'_>, judged: &[Judged<'_>]) -> Result<(), CliError> {
         let runs = self.runs.borrow();
         let is_complete = !interrupt::asked();
-        let document = outcome::of(context, &runs, judged, is_complete);
-        let path = self.folder.join("outcome.json");
-        let written = fs::write(&path, serde_json::to_string_pretty(&document)? + "\n");
-        written.map_err(|error| error!("--out: {}: {error}", path.display()))?;
-        say(&format!("{} runs written to {}", runs.len(), path.display()));
+        let document = outcome::of(about, &runs, judged, is_complete);
+        let files = [
+            ("outcome.json", serde_json::to_string_pretty(&document)? + "\n"),
+            ("report.html", page::of(about, &runs, judged, is_complete)),
+        ];
+        for (name, text) in files {
+            let path = self.folder.join(name);
+            let written = fs::write(&path, text);
+            written.map_err(|error| error!("--out: {}: {error}", path.display()))?;
+        }
+        let (count, folder) = (runs.len(), self.folder.display());
+        say(&format!("{count} runs written to {folder}, with a picture of them: report.html"));
         Ok(())
     }
 }

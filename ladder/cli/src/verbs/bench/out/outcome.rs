@@ -7,10 +7,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tollgate_load as load;
-use tollgate_load::{Context, Finding, Latency, Point};
+use tollgate_load::{Finding, Latency, Point};
 use tollgate_record::{Record, Timestamp, jsonl};
 
-use super::{Finished, Judged, times};
+use super::{About, Finished, Judged, times};
 
 /// Version of the document; it changes when programs that read the previous version would fail.
 const VERSION: u32 = 2;
@@ -118,7 +118,7 @@ pub(in crate::verbs) struct Times {
 }
 
 pub(super) fn of(
-    context: &Context,
+    about: &About<'_>,
     runs: &[Finished],
     judged: &[Judged<'_>],
     is_complete: bool,
@@ -143,10 +143,10 @@ pub(super) fn of(
         complete: is_complete,
         written_at: Timestamp::now().to_string(),
         command: std::env::args().skip(1).collect(),
-        machine: object(&context.machine),
-        versions: context.versions.clone(),
-        commit: context.commit.clone(),
-        conditions: context.conditions.clone(),
+        machine: object(&about.context.machine),
+        versions: about.context.versions.clone(),
+        commit: about.context.commit.clone(),
+        conditions: about.context.conditions.clone(),
         scenarios: labels.iter().map(scenario).collect(),
     }
 }

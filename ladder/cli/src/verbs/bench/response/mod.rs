@@ -20,7 +20,7 @@ use super::scenario::{Rounds, Scenario};
 use super::servers::Rig;
 use super::turns::{self, Measured};
 use super::watch::Watch;
-use super::{context, is_invalid, plan, report, run_of};
+use super::{context, end, is_invalid, plan, report, run_of};
 use crate::error::CliError;
 use crate::interrupt;
 use crate::options::{Bench as Options, ResponseCurve};
@@ -130,7 +130,7 @@ pub(super) fn run(
     text += &table::text(asked, &curves);
     let have_moved = curves.iter().any(|curve| curve.moved.is_some());
     let ended = run.end(&text);
-    watch.end(&run.host.context, &scenarios.iter().map(Judged::scenario).collect::<Vec<_>>())?;
+    end(options, &run, &watch, &scenarios.iter().map(Judged::scenario).collect::<Vec<_>>())?;
     let code = ended?;
     let has_failed = have_moved || is_invalid(&scenarios);
     Ok(if has_failed && !interrupt::asked() { ExitCode::FAILURE } else { code })
