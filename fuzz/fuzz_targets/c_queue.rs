@@ -2,6 +2,7 @@
 //! pointers, an early end. Each call gives a documented code. Each operation ends
 //! once, with the right signature or without any output; a cancelled one stays unchanged.
 #![no_main]
+#![allow(unsafe_code, reason = "functions of a C library")]
 
 use core::ffi::{c_int, c_void};
 use core::ptr;

@@ -1,14 +1,16 @@
 //! Reads any bytes as each kind of file and text that a user gives: keys, certificates, records,
-//! histograms, logs, workloads, machines, prices, plans, traces, objectives, addresses. Each is a
-//! value that survives a round trip, or an error of one line.
+//! histograms, logs, workloads, machines, prices, plans, traces, objectives, addresses; and as the
+//! messages of agents and controllers. Each is a value that survives a round trip, or an error of
+//! one line.
 #![no_main]
 
 use core::fmt::Display;
 
 use libfuzzer_sys::fuzz_target;
+use tollgate_agents::{Answer, Request, parse, parse_part};
 use tollgate_fleet::Prices;
-use tollgate_load::{Arrivals, Latency, Objective, Pattern, Plan, Target, Trace};
-use tollgate_probe::{Certificate, Url};
+use tollgate_load::{Arrivals, Latency, Objective, Pattern, Plan, Protocol, Target, Trace};
+use tollgate_probe::Url;
 use tollgate_processor::Machine;
 use tollgate_record::jsonl;
 use tollgate_rsa::{PrivateKey, PublicKey};
@@ -17,8 +19,8 @@ use tollgate_workload::{Study, Workload};
 fuzz_target!(|bytes: &[u8]| {
     read(PrivateKey::from_bytes(bytes));
     read(PublicKey::from_bytes(bytes));
-    let _ = Certificate::read(bytes);
     records(bytes);
+    agent_message(bytes);
     let Ok(text) = str::from_utf8(bytes) else { return };
     read(PrivateKey::from_pem(text));
     read(PublicKey::from_pem(text));
@@ -63,6 +65,25 @@ fn records(bytes: &[u8]) {
         writer.write(record).expect("a record that was read can be written");
     }
     assert_eq!(jsonl::read_all(again.as_slice()).expect("what was written is read"), records);
+}
+
+/// A message is read again as it was written, and the part of a run fits its plan or not.
+fn agent_message(bytes: &[u8]) {
+    if let Ok(request) = parse::<Request>(bytes) {
+        let written = serde_json::to_vec(&request).expect("a request is data");
+        assert_eq!(parse::<Request>(&written), Ok(request));
+    }
+    if let Ok(answer) = parse::<Answer>(bytes) {
+        let written = serde_json::to_vec(&answer).expect("an answer is data");
+        assert_eq!(parse::<Answer>(&written), Ok(answer));
+    }
+    if let Ok(text) = str::from_utf8(bytes)
+        && let Ok(part) = parse_part(text)
+        && part.fits(&Plan::new(Protocol::Tls13))
+    {
+        let counts = part.counts();
+        assert!(counts.ended() >= counts.timeouts() && counts.retries <= counts.attempts);
+    }
 }
 
 /// It takes no more memory than a histogram of this program.

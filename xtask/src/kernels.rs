@@ -35,8 +35,6 @@ pub(crate) struct Row {
     /// or an array of structs, depth 2 an array of pointers to structs. The audit takes the fields
     /// for public.
     pub(crate) structs: &'static [(Gpr, u8)],
-    /// The public values that the branches of the function depend on.
-    pub(crate) branches: &'static str,
     /// Generic parameters of the instances, as written between `<` and `>`, with `; ` between
     /// instances. Empty if the function has no parameters.
     pub(crate) instances: &'static str,

@@ -1,4 +1,5 @@
 //! Masks whose origin the compiler does not know.
+#![allow(unsafe_code, reason = "inline assembly")]
 
 /// Returns the same word. The compiler cannot know that a mask is all ones or 0, and so it does not
 /// turn a choice by the mask into a branch, which it otherwise does.

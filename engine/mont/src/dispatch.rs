@@ -1,6 +1,7 @@
 //! The only place that chooses a kernel or calls code that needs a proof of CPU features.
 //!
 //! It asserts lengths and casts rows to vectors. Kernels rely on both.
+#![allow(unsafe_code, reason = "kernels with features that were detected")]
 
 #[cfg(target_arch = "x86_64")]
 mod ifma;

@@ -1,5 +1,4 @@
 #![doc = include_str!("../README.md")]
-#![forbid(unsafe_code)]
 #![cfg_attr(
     test,
     allow(clippy::duplicate_mod, reason = "tests compile these files again, with loom's locks")

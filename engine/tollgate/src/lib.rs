@@ -1,5 +1,4 @@
 #![doc = include_str!("../README.md")]
-#![deny(unsafe_code)]
 
 #[macro_use]
 pub mod error;
@@ -14,6 +13,7 @@ mod provider;
 pub mod read;
 mod signer;
 mod stdout;
+mod write;
 
 use std::ffi::OsString;
 use std::fs::Permissions;
@@ -53,7 +53,7 @@ OPENSSL_ia32cap.";
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Make, show or check an RSA key, or make the stub of a key on a signer
+    /// Make or check an RSA key, or make the stub of a key on a signer
     Key(key::Key),
     /// Install and check the OpenSSL provider, and show what servers do with it
     Provider(provider::Provider),

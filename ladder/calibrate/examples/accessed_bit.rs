@@ -7,7 +7,7 @@
 //! ```text
 //! cargo run --release --package tollgate-calibrate --example accessed_bit
 //! ```
-
+#![allow(unsafe_code, reason = "pages without an accessed bit")]
 #![allow(clippy::print_stdout, reason = "prints its figures")]
 
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]

@@ -81,21 +81,9 @@ pub(crate) fn tables(records: &[Record]) -> Vec<Table> {
     } else {
         columns.remove(BATCH + 1);
     }
-    let joules = |subject: &Subject| {
-        lookup.record(Measured, subject, word::PACKAGE_JOULES_PER_SESSION, Unit::Count)
-    };
-    let has_energy = subjects.iter().any(|subject| joules(subject).is_some());
-    if has_energy {
-        rates += "; J: joules of the processor's packages for one, with all that runs on them";
-        columns.push(Column::figures("J", 6));
-    }
     let mut rates = table(columns, figures, &rates);
     if !has_batches {
         rates.rows.iter_mut().for_each(|row| _ = row.cells.remove(BATCH));
-    }
-    if has_energy {
-        let rows = rates.rows.iter_mut().zip(&subjects);
-        rows.for_each(|(row, subject)| row.cells.push(figure::of(joules(subject))));
     }
     vec![rates, table(TIMES.into(), times, latencies)]
 }

@@ -11,7 +11,6 @@
 //! and [`whole`] repeats the calculation.
 
 use crate::kernels::{self, Multiplies, Row, TABLE, Work};
-use crate::machine_code::instruction::{Instruction, Operand};
 use crate::machine_code::{Function, Program};
 use crate::workspace::Workspace;
 
@@ -86,26 +85,6 @@ fn is_passes(counted: Multiplies, passes: &[Multiplies]) -> bool {
         rest = left.less(*pass);
     }
     false
-}
-
-/// Returns the instructions of a function by kind, as text. Loads, stores and shuffles are printed,
-/// but not compared.
-pub(super) fn figure(function: &Function) -> String {
-    let count = |is: fn(&Instruction) -> bool| function.code.iter().filter(|i| is(i)).count();
-    format!(
-        "{}; {} loads, {} stores, {} shuffles",
-        Multiplies::of(function.code.iter()),
-        count(|i| is_memory(i.operands.get(1..).unwrap_or(&[])) && i.mnemonic != "lea"),
-        count(|i| is_memory(i.operands.get(..1).unwrap_or(&[])) && i.mnemonic.contains("mov")),
-        count(|i| SHUFFLES.iter().any(|shuffle| i.mnemonic.starts_with(shuffle))),
-    )
-}
-
-/// The first letters of the instructions that move data between lanes.
-const SHUFFLES: [&str; 5] = ["valign", "vbroadcast", "vpbroadcast", "vperm", "vshuf"];
-
-fn is_memory(operands: &[Operand]) -> bool {
-    operands.iter().any(|operand| matches!(operand, Operand::Memory(_)))
 }
 
 #[cfg(test)]

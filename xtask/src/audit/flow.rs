@@ -37,10 +37,6 @@ const VOLATILE: [Gpr; 9] = [RAX, RCX, RDX, RSI, RDI, 8, 9, 10, 11];
 pub(crate) struct Seen {
     /// Keyed by address and text: a finding in a loop is reported only once.
     pub(crate) findings: BTreeSet<(u64, String)>,
-    /// Conditional jumps. If there are no findings, all of them depend on public values only.
-    pub(crate) branches: BTreeSet<u64>,
-    /// Instructions with an operand on the stack, except pushes and pops.
-    pub(crate) stack: BTreeSet<u64>,
     /// Arguments that are read: registers, and places above the return address.
     pub(crate) reads: BTreeSet<Gpr>,
     pub(crate) reads_stack: BTreeSet<i64>,
@@ -260,9 +256,6 @@ impl Walk<'_> {
                 self.find(at, "an address depends on a secret");
             }
         }
-        if state.is_frame(memory) {
-            self.seen.stack.insert(at.address);
-        }
         if let Some(place) = state.place(memory)
             && (place.alignments, place.offset >= 8) == (0, true)
         {
@@ -271,7 +264,6 @@ impl Walk<'_> {
     }
 
     fn branch(&mut self, at: &Instruction, state: &State) -> Next {
-        self.seen.branches.insert(at.address);
         let secret = match at.mnemonic.as_str() {
             "jb" | "jae" => state.carry,
             "ja" | "jbe" => state.carry || state.flags,

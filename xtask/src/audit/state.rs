@@ -208,11 +208,6 @@ impl State {
         }
     }
 
-    /// Returns whether an operand is on the stack, even if its place is unknown.
-    pub(crate) fn is_frame(&self, memory: Memory) -> bool {
-        memory.base.is_some_and(|base| matches!(self.registers[base], Value::Frame(_)))
-    }
-
     /// Returns the value of the 8 bytes at a place.
     pub(crate) fn slot(&self, place: Place) -> Value {
         let unknown = if place.is_argument() { Value::Public } else { Value::Secret };

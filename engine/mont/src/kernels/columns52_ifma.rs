@@ -11,7 +11,6 @@
 //
 // The window of columns stays in registers; see `tiles52_ifma` for fold rows.
 //! The second step of products and squares of one tile: AVX-512 IFMA.
-#![forbid(unsafe_code)]
 
 use core::arch::x86_64::*;
 

@@ -29,7 +29,6 @@
 // Columns of c gain at most 2W half products of c and 2W of fold rows: with doubling, d, the last
 // two rows and a carry (8W + 5) * 2^52 + 2^12 < 2^63.
 //! Products and squares of one tile: AVX-512 IFMA.
-#![forbid(unsafe_code)]
 
 use core::arch::x86_64::*;
 

@@ -8,7 +8,6 @@
 //
 // Entries come in pairs, as in `select52_mb8_avx512`.
 //! `select52_blocks_ifma`: one operation for a digit of two entries; a chain for each digit.
-#![forbid(unsafe_code)]
 
 use core::arch::x86_64::*;
 use core::hint::black_box;

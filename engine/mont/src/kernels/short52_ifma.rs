@@ -9,7 +9,6 @@
 //
 // The contracts of both forms are equal. A machine uses rows if `HaveIfma::shares_vector_ports`.
 //! Products and squares of one tile, in two forms.
-#![forbid(unsafe_code)]
 
 use super::columns52_ifma::{Columns, reduce_columns, reduce_columns_reading};
 use super::rows52_ifma::{amm_rows, ams_rows, ams_rows_reading};

@@ -17,7 +17,6 @@
 // digits of a and one of b, at most 15 registers for W = 10. While one group waits for the digits
 // that it folds, the other multiplies.
 //! Tiles of the eight-lane kernels: VPMADD52 on 256-bit registers.
-#![forbid(unsafe_code)]
 
 /// The tiles, for the instructions `$isa`, with their intrinsics for VPMADD52.
 macro_rules! tiles52 {

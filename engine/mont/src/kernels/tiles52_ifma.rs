@@ -26,7 +26,6 @@
 // half of column j - 1, and moves each accumulator down by one column; register renaming makes the
 // moves free. The row loop is not unrolled: its few hundred bytes of code stay in the op cache.
 //! Tiles of the eight-lane kernels: AVX-512 IFMA.
-#![forbid(unsafe_code)]
 
 use core::arch::x86_64::*;
 

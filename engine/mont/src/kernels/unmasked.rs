@@ -9,6 +9,7 @@
 //!
 //! `xtask audit` therefore refuses vector operations with a mask and a memory operand. It is also
 //! what shows that the compiler has not spilled a vector and used the copy as such an operand.
+#![allow(unsafe_code, reason = "inline assembly")]
 
 use core::arch::asm;
 use core::arch::x86_64::*;

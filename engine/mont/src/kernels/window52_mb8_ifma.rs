@@ -14,7 +14,6 @@
 // Uses the functions of ams52_mb8_ifma and amm52_mb8_ifma, but one call for the whole window. With ten
 // digits a square takes 160 cycles, and a call for each square would add 35.
 //! `window52_mb8_ifma`: squares and a product of one tile, with interleaved reads of the table.
-#![forbid(unsafe_code)]
 
 use super::columns52_ifma::Columns;
 use super::select52_mb8_avx512::{SPAN, odd};

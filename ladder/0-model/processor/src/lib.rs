@@ -30,7 +30,6 @@
 //! assert_eq!(bound.to_string(), "100 cycles, limited by vpmadd52");
 //! # Ok::<(), tollgate_record::BadFile>(())
 //! ```
-#![forbid(unsafe_code)]
 
 pub mod bound;
 pub mod form;

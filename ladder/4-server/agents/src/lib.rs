@@ -48,7 +48,6 @@
 //! | a NATS server ends | its clients connect to another one of its cluster, and the rows above apply to silence |
 //! | the controller is silent for 10 s without load | the agent waits for another controller |
 //! | the user stops the run | the agents stop and send what they have; there are no figures |
-#![forbid(unsafe_code)]
 
 /// [`AGENTS_MAX`] as a literal, for the texts of errors.
 macro_rules! agents_max {

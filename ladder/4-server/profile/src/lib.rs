@@ -34,7 +34,6 @@
 //!   server (2001).
 //! * `perf-record(1)` and `perf-script(1)`; `provider-base(7)` of OpenSSL 3.0; the Linux Standard
 //!   Base for `.eh_frame_hdr`.
-#![deny(unsafe_code)]
 
 mod binary;
 mod error;

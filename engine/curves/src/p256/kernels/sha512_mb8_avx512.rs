@@ -5,7 +5,6 @@
 // Time      constant: the only branch is the loop's.
 // Model     the crate `sha2`.
 //! `sha512_mb8_avx512`: eight hashes, with the letters of the standard.
-#![forbid(unsafe_code)]
 
 use core::arch::x86_64::*;
 

@@ -6,7 +6,6 @@ mod no_panic;
 mod prices;
 mod queue;
 mod simulation;
-mod simulator;
 mod what_if;
 
 use tollgate_fleet::queue::ServiceTime;

@@ -25,12 +25,6 @@ use crate::progress::{self, Progress};
 use crate::read;
 use crate::run::Run;
 
-/// Runs the experiment `scale`.
-pub(super) fn scale(options: &Options) -> Result<ExitCode, CliError> {
-    let experiment = options.experiment.clone().or_else(|| Some("scale".to_owned()));
-    run(&Options { experiment, ..options.clone() })
-}
-
 pub(super) fn run(options: &Options) -> Result<ExitCode, CliError> {
     let Some(name) = &options.experiment else { return list() };
     let text = text(name)?;

@@ -16,9 +16,8 @@ use tollgate_record::{Estimate, Record, Unit};
 
 use super::moved::Moved;
 use super::out::Judged;
-use super::scenario::{Rounds, Scenario};
+use super::scenario::{self, Scenario};
 use super::servers::Rig;
-use super::turns::{self, Measured};
 use super::watch::Watch;
 use super::{context, end, is_invalid, plan, report, run_of};
 use crate::error::CliError;
@@ -194,8 +193,7 @@ impl Series<'_> {
                 let all = prediction::FIGURES.into_iter().zip(&predicted);
                 let all =
                     all.filter_map(|((_, quantity), of)| Some((quantity, Unit::Nanos, (*of)?)));
-                let figures: Vec<_> = all.collect();
-                run.output.records(&prediction::records(figures, &subject, &basis))?;
+                run.output.records(&prediction::records(all, &subject, &basis))?;
                 points.push(Point { load, per_s, predicted, measured: Vec::new() });
             }
             let label = format!("{label}, {}", naming.by);
@@ -210,9 +208,8 @@ impl Series<'_> {
             let records = self.scenarios.last().map_or(&[][..], |scenario| &scenario.records);
             for ((naming, plan), curve) in self.names.iter().zip(&plans).zip(&mut curves) {
                 let subject = naming.subject(plan)?.with(word::LOAD, load)?;
-                let point = &mut curve.points[number];
-                let own = records.iter().filter(|record| record.subject == subject);
-                point.measured = own.cloned().collect();
+                let measured = records.iter().filter(|record| record.subject == subject);
+                curve.points[number].measured = measured.cloned().collect();
             }
         }
         let after = self.measured(&label, &all, At::CapacityAfter, run)?;
@@ -250,15 +247,11 @@ impl Series<'_> {
         progress::row(self.scenarios.len(), &label);
         let mut servers = self.rig.servers()?;
         self.watch.look(&label, self.names, &mut servers);
-        let mut rounds: Vec<Measured> = self.names.iter().map(|_| Measured::default()).collect();
         let plans: Vec<&Plan> = plans.iter().collect();
-        turns::measure(self.options, &plans, &mut servers, &mut rounds)?;
-        if interrupt::asked() {
-            return Ok(None);
-        }
-        let repeated = rounds.iter().map(|rounds| rounds.repeated).sum();
-        let outcomes: Vec<_> = rounds.into_iter().map(|rounds| rounds.outcomes).collect();
-        let rounds = Rounds { outcomes: outcomes.clone(), repeated, broken: None };
+        let tell = |part| self.watch.part(part);
+        let rounds = scenario::run(self.options, &plans, &mut servers, tell)?;
+        let Some(rounds) = rounds else { return Ok(None) };
+        let outcomes = rounds.outcomes.clone();
         let mut scenario = Scenario::apart(label, rounds, self.names, &self.context)?;
         match at {
             At::Capacity | At::Idle => {}
