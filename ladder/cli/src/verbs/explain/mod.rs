@@ -87,7 +87,7 @@ fn loads(options: &Explain, plan: &SessionPlan) -> Result<Vec<Bench>, CliError> 
         };
         load.key = distinct_keys(plan);
         load.load.connections = options.connections;
-        load.clients.mix.resumed_share = f64::from(u8::from(session.handshake.is_resumed()));
+        load.clients.mix.resumed_share = f64::from(u8::from(session.handshake != Handshake::Full));
         load.clients.mix.resume_by = by_session_id;
         load.given.target.clone_from(&options.target);
         load.given.pid.clone_from(&options.pid);
