@@ -37,11 +37,9 @@ pub(crate) fn check(workspace: &Workspace) -> Vec<Finding> {
             return vec![Finding::new(CONFIG, 1, error.to_string(), remedy)];
         }
     };
-    let mut lines = header.text.lines().zip(text.lines());
-    let line = lines.position(|(is, should)| is != should).map_or(1, |at| at + 1);
-    let what = "out of date with the sources of tollgate-c";
-    let finding = || Finding::new(HEADER, line, what, "run: cargo xtask header");
-    (header.text != text).then(finding).into_iter().collect()
+    let what = "out of date with the sources of tollgate-c".to_owned();
+    let header = (HEADER, &*header.text);
+    Finding::outdated(header, &text, what, "run: cargo xtask header").into_iter().collect()
 }
 
 fn make() -> Result<String> {

@@ -30,14 +30,6 @@ const DISABLE: &str = "TOLLGATE_CPU_DISABLE";
 const VETOES: [&str; 3] = [EVERYTHING, "ifma", "ifma,avxifma,avx512f"];
 const EVERYTHING: &str = "ifma,avxifma,avx512f,adx,avx2";
 
-/// Which steps run.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Extent {
-    Usual,
-    /// Also the slow ones.
-    Long,
-}
-
 /// What the steps need.
 struct Matrix {
     sh: Shell,
@@ -84,11 +76,10 @@ pub(crate) fn quick() -> Result<bool> {
     Ok(true)
 }
 
-/// Runs the steps.
-pub(crate) fn run(extent: Extent) -> Result<bool> {
+/// Runs the steps, with `is_long` also the slow ones.
+pub(crate) fn run(is_long: bool) -> Result<bool> {
     let matrix = Matrix::new()?;
     let (sh, xtask) = (&matrix.sh, &matrix.xtask);
-    let is_long = extent == Extent::Long;
     if is_long && env::var_os("CI").is_some() {
         matrix.sanitizer()?;
     }

@@ -103,15 +103,18 @@ impl Matrix {
     /// Builds the engine for AArch64, and runs its tests under qemu. Times mean nothing there, and
     /// memcheck cannot watch.
     fn test_on_arm(&self) -> Result<()> {
-        let (sh, folder) = (&self.sh, self.target.join("openssl-for-arm"));
-        let fetch = || -> Result<()> {
+        let sh = &self.sh;
+        let fetch = || -> Result<PathBuf> {
             cmd!(sh, "rustup target add {ARM}").run()?;
-            debian::fetch_openssl_for_arm(sh, &folder)
+            debian::fetch_openssl_for_arm(sh, &self.target.join("openssl-for-arm"))
         };
-        if let Err(error) = fetch() {
-            skipped("the engine on AArch64", error);
-            return Ok(());
-        }
+        let folder = match fetch() {
+            Ok(folder) => folder,
+            Err(error) => {
+                skipped("the engine on AArch64", error);
+                return Ok(());
+            }
+        };
         let library = folder.join("lib/aarch64-linux-gnu");
         let runner = "qemu-aarch64 -L /usr/aarch64-linux-gnu -E LD_LIBRARY_PATH=";
         let runner = format!("{runner}{}", library.display());
