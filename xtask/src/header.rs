@@ -8,17 +8,8 @@ use crate::workspace::{Workspace, root, shell};
 const HEADER: &str = "engine/c/include/tollgate.h";
 const CONFIG: &str = "engine/c/cbindgen.toml";
 /// The sources, in the order of the header.
-const SOURCES: [&str; 9] = [
-    "code",
-    "scheme",
-    "private_key",
-    "public_key",
-    "verify",
-    "operation",
-    "own_thread",
-    "queue",
-    "event_loop",
-];
+const SOURCES: &str =
+    "code scheme private_key public_key verify operation own_thread queue event_loop";
 
 pub(crate) fn write() -> Result<bool> {
     shell()?.write_file(HEADER, make()?)?;
@@ -45,11 +36,11 @@ pub(crate) fn check(workspace: &Workspace) -> Vec<Finding> {
 fn make() -> Result<String> {
     let config = cbindgen::Config::from_file(root().join(CONFIG))?;
     let builder = cbindgen::Builder::new().with_config(config);
-    let add = |builder: cbindgen::Builder, name: &&str| {
+    let add = |builder: cbindgen::Builder, name: &str| {
         builder.with_src(root().join(format!("engine/c/src/{name}.rs")))
     };
     let mut text = Vec::new();
-    SOURCES.iter().fold(builder, add).generate()?.write(&mut text);
+    SOURCES.split(' ').fold(builder, add).generate()?.write(&mut text);
     Ok(String::from_utf8(text)?)
 }
 

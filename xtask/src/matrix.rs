@@ -138,6 +138,11 @@ fn skipped(step: &str, why: impl core::fmt::Display) {
     println!("skipped: {step}: {why}");
 }
 
+/// Returns what a step needs; without it, prints why the step is skipped.
+fn needed<T>(step: &str, needed: Result<T>) -> Option<T> {
+    needed.inspect_err(|why| skipped(step, why)).ok()
+}
+
 impl Matrix {
     fn new() -> Result<Self> {
         let crates = Workspace::read()?.crates;
@@ -201,8 +206,8 @@ impl Matrix {
     /// skipped, in CI too: the project is not at fault.
     fn test_debian_13(&self, is_long: bool) -> Result<()> {
         let folder = self.target.join("debian-13");
-        if let Err(error) = debian::fetch_13(&self.sh, &folder) {
-            skipped("OpenSSL 3.5 and the servers of Debian 13", error);
+        let fetched = debian::fetch_13(&self.sh, &folder);
+        if needed("OpenSSL 3.5 and the servers of Debian 13", fetched).is_none() {
             return Ok(());
         }
         let command = self.tests("tollgate-provider", &["--test", "command"]);

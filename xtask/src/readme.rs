@@ -1,5 +1,5 @@
 //! `cargo xtask readme`: generates the figures and the picture of README.md from records, and its
-//! example from the page of `tollgate-rsa`. `--check` and `tidy` compare the files.
+//! example from the page of `tollgate-rsa`. `tidy` compares the files.
 
 use tollgate_record::{Record, jsonl};
 use tollgate_report::{chart, markdown};
