@@ -10,7 +10,7 @@ use libfuzzer_sys::fuzz_target;
 use tollgate_agents::{Answer, Request, parse, parse_part};
 use tollgate_fleet::Prices;
 use tollgate_load::{Arrivals, Latency, Objective, Pattern, Plan, Protocol, Target, Trace};
-use tollgate_probe::{Certificate, Url};
+use tollgate_probe::Url;
 use tollgate_processor::Machine;
 use tollgate_record::jsonl;
 use tollgate_rsa::{PrivateKey, PublicKey};
@@ -19,7 +19,6 @@ use tollgate_workload::{Study, Workload};
 fuzz_target!(|bytes: &[u8]| {
     read(PrivateKey::from_bytes(bytes));
     read(PublicKey::from_bytes(bytes));
-    let _ = Certificate::read(bytes);
     records(bytes);
     agent_message(bytes);
     let Ok(text) = str::from_utf8(bytes) else { return };

@@ -25,8 +25,8 @@ inline double of_bits(uint64_t bits)
 
 inline __int128 product(double x, double y)
 {
-    __int128 product = (__int128)(int64_t)x * (int64_t)y, end = (__int128)1 << 103;
-    assert(product < end && product >= -end);
+    __int128 product = (__int128)(int64_t)x * (int64_t)y;
+    assert(product < (__int128)1 << 103 && product >= -((__int128)1 << 103));
     return product;
 }
 

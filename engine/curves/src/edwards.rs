@@ -21,12 +21,12 @@ const BASE_X: [u8; 32] = [
 /// A point in extended coordinates: x = X/Z, y = Y/Z, x y = T/Z. X and Y are kept as their
 /// difference and sum, which every addition needs.
 #[derive(Clone, Copy)]
-pub(crate) struct Point {
+struct Point {
     /// Y - X.
-    pub(crate) minus: Element,
+    minus: Element,
     /// Y + X.
-    pub(crate) plus: Element,
-    pub(crate) z: Element,
+    plus: Element,
+    z: Element,
     t: Element,
 }
 
@@ -46,14 +46,6 @@ impl Addend {
     }
 }
 
-#[cfg(test)]
-impl From<&Addend> for Point {
-    fn from(addend: &Addend) -> Self {
-        let (minus, plus, z) = (addend.minus, addend.plus, Element::ONE);
-        Self { minus, plus, z, t: addend.dxy2.mul(&d2().inverted()) }
-    }
-}
-
 impl Point {
     fn base() -> Self {
         let x = Element::new(&words(&BASE_X));
@@ -63,7 +55,7 @@ impl Point {
 
     /// Hisil, Wong, Carter, Dawson, "Twisted Edwards Curves Revisited" (2008), section 3.1, with
     /// the letters of the paper. `d2` is 2 d.
-    pub(crate) fn add(&self, q: &Self, d2: &Element) -> Self {
+    fn add(&self, q: &Self, d2: &Element) -> Self {
         let (a, b) = (self.minus.mul(&q.minus), self.plus.mul(&q.plus));
         let (c, zz) = (self.t.mul(d2).mul(&q.t), self.z.mul(&q.z));
         let d = zz.add(&zz);

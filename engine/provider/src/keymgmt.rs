@@ -240,22 +240,3 @@ unsafe extern "C" fn x25519_set_params(keydata: *mut c_void, params: *const OSSL
 unsafe extern "C" fn x25519_settable_params(_provctx: *mut c_void) -> *const OSSL_PARAM {
     X25519Key::SETTABLE
 }
-
-#[cfg(test)]
-mod tests {
-    use core::ffi::CStr;
-
-    use super::*;
-
-    #[test]
-    fn imported_types_are_the_numbers_alone() {
-        for selection in [OSSL_KEYMGMT_SELECT_PUBLIC_KEY, OSSL_KEYMGMT_SELECT_KEYPAIR] {
-            // SAFETY: the function takes any selection.
-            let first = unsafe { types::<RsaKey>(selection) };
-            // SAFETY: a static table with at least one row.
-            let first = unsafe { &*first };
-            // SAFETY: keys are static texts.
-            assert_eq!(unsafe { CStr::from_ptr(first.key) }, OSSL_PKEY_PARAM_RSA_N);
-        }
-    }
-}

@@ -46,7 +46,6 @@ reasons! {
     NewKeyPrimes = 31, c"a new key must have two primes: fetch with -provider=tollgate for others";
     NewKeySize = 32, c"a new key must have an even number of bits from 1024 to 8192: \
         fetch with -provider=tollgate to make another";
-    NewKeyStopped = 33, c"the program's callback stopped the generation of a key";
     NonceType = 41, c"nonce-type must be 0, or 1 (RFC 6979) with a digest";
     NotRunning = 16, c"no digest operation is running: initialize one first";
     PaddingCheck = 17, c"the decrypted padding is not valid";

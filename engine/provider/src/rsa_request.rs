@@ -4,10 +4,9 @@
 //! no other provider of keys before this one. [`crate::dispatch`] explains why.
 #![forbid(unsafe_code)]
 
-use core::ffi::c_int;
 use std::sync::Arc;
 
-use tollgate_rsa::{Generation, MODULUS_BYTES_MAX, Progress};
+use tollgate_rsa::{Generation, MODULUS_BYTES_MAX};
 
 use crate::abi::*;
 use crate::counters::Event;
@@ -75,43 +74,19 @@ impl Request for RsaRequest {
         Ok(())
     }
 
-    fn run(&self, tell: &mut dyn FnMut(c_int, c_int) -> bool) -> Result<KeySlot<RsaKey>, Reason> {
+    fn run(&self) -> Result<KeySlot<RsaKey>, Reason> {
         if self.primes != 2 {
             return Err(Reason::NewKeyPrimes);
         }
         self.provider.check_health()?;
-        let mut progress_report = ProgressReport { primes: 0, go_on: true };
-        let mut watch = |progress| progress_report.tell(progress, tell);
         let secure = self.bits >= SECURE.0 && self.e.len() >= SECURE.1;
         let generation =
             if secure { Generation::new(self.bits) } else { Generation::insecure(self.bits) };
-        let generation = generation.exponent(&self.e).watched(&mut watch);
+        let generation = generation.exponent(&self.e);
         let key = self.provider.with_workspace(|ws| generation.run(ws))?;
-        if !progress_report.go_on {
-            return Err(Reason::NewKeyStopped);
-        }
         self.provider.count(Event::Key);
         let key = Some(Arc::new(RsaKey::Private(Arc::new(key))));
         Ok(KeySlot { provider: Arc::clone(&self.provider), key })
-    }
-}
-
-/// The progress that has been reported so far.
-struct ProgressReport {
-    primes: usize,
-    go_on: bool,
-}
-
-impl ProgressReport {
-    /// Reports potential 0 for every tested candidate, and 3 for each prime found.
-    fn tell(&mut self, progress: Progress, tell: &mut dyn FnMut(c_int, c_int) -> bool) {
-        let number = |x: usize| c_int::try_from(x).unwrap_or(c_int::MAX);
-        let tested = (0, number(progress.tested - 1));
-        let found = (self.primes..progress.primes).map(|prime| (3, number(prime)));
-        for (potential, iteration) in core::iter::once(tested).chain(found) {
-            self.go_on = self.go_on && tell(potential, iteration);
-        }
-        self.primes = self.primes.max(progress.primes);
     }
 }
 

@@ -1,7 +1,6 @@
 //! X25519 keys: import and export, generation, and the TLS group (RFC 7748).
 #![forbid(unsafe_code)]
 
-use core::ffi::c_int;
 use std::sync::Arc;
 
 use tollgate_curves::{KEY_BYTES, PublicKey, SecretKey};
@@ -170,10 +169,7 @@ impl Request for X25519Request {
         Ok(())
     }
 
-    fn run(
-        &self,
-        _tell: &mut dyn FnMut(c_int, c_int) -> bool,
-    ) -> Result<KeySlot<X25519Key>, Reason> {
+    fn run(&self) -> Result<KeySlot<X25519Key>, Reason> {
         let key = if self.with_key { Some(Arc::new(self.generate()?)) } else { None };
         Ok(KeySlot { provider: Arc::clone(&self.provider), key })
     }

@@ -1,5 +1,5 @@
 //! The `AlgorithmIdentifier`s of keys and signatures, for X.509 and CMS (RFC 8017 appendix A), by
-//! the traits of the crate `spki`. With these, `x509-cert` builds requests and certificates.
+//! the traits of the crate `spki`.
 
 use der::asn1::{Any, AnyRef, ObjectIdentifier};
 use der::{Decode, Encode, Tag, TagNumber};

@@ -1,5 +1,5 @@
-//! Faults injected into a key give [`Error::Fault`] and no signature; other operations of the batch
-//! are unaffected. For faults during an operation see [`intermediates`] and [`products`].
+//! Faults injected into a key, and into its blinding pairs, give [`Error::Fault`] and no signature.
+//! [`intermediates`] injects faults during an operation, with others in the same batch.
 
 use std::sync::OnceLock;
 
@@ -7,11 +7,10 @@ use tollgate_mont::{LANES, LaneKernel, LimbKernel, Modulus, Pair, Scalar};
 use zeroize::DefaultIsZeroes;
 
 mod intermediates;
-mod products;
 
 use crate::blinding::Pool;
 use crate::test_keys::{self, run};
-use crate::{Error, Form, Plans, PrivateKey, PrivateRequest, Workspace, private_batch};
+use crate::{Error, Form, Plans, PrivateKey, Workspace};
 
 /// A name, and the change that makes the key faulty.
 type Fault = (&'static str, fn(&mut PrivateKey));
@@ -49,12 +48,6 @@ fn good_key() -> PrivateKey {
     test_keys::key("rsa-1024")
 }
 
-fn faulty_key(inject: fn(&mut PrivateKey)) -> PrivateKey {
-    let mut key = good_key();
-    inject(&mut key);
-    key
-}
-
 /// Returns the modulus with one bit flipped.
 fn flipped<S: Scalar>(m: &Modulus<S>) -> Modulus<S> {
     let mut limbs = vec![0; m.k() * S::BITS / 64];
@@ -71,14 +64,18 @@ fn input(key: &PrivateKey, seed: u8) -> Vec<u8> {
 
 #[test]
 fn a_fault_gives_an_error_and_no_signature() {
-    for kernel in LimbKernel::all() {
-        for (what, inject) in FAULTS {
-            let key = faulty_key(inject);
-            let mut workspace = Workspace::with_kernels(kernel, LaneKernel::Portable);
-            let mut buffer = input(&key, 1);
-            let outcome = key.private(&mut workspace, &mut buffer);
-            assert_eq!(outcome, Err(Error::Fault), "{what}");
-            assert!(buffer.iter().all(|&b| b == 0), "{what}: something was released");
+    let lanes = LaneKernel::all().into_iter();
+    for (limbs, lanes) in LimbKernel::all().into_iter().zip(lanes.cycle()) {
+        for plans in [Form::Lanes, Form::One].map(Plans::always) {
+            for (what, inject) in FAULTS {
+                let mut key = good_key();
+                inject(&mut key);
+                let mut workspace = Workspace::with_kernels(limbs, lanes).with_plans(plans.clone());
+                let mut buffer = [input(&key, 1)];
+                assert_eq!(run(&mut workspace, &key, &mut buffer), [Err(Error::Fault)], "{what}");
+                assert!(buffer[0].iter().all(|&b| b == 0), "{what}: something was released");
+                assert!(workspace.keys.is_wiped(), "{what}: a workspace keeps nothing of a key");
+            }
         }
     }
 }
@@ -114,75 +111,6 @@ fn a_broken_pair_gives_an_error_once() {
                 assert_eq!(outcome, [Err(Error::Fault)], "{limbs:?}, {lanes:?}, blind {blind}");
                 assert!(released.iter().all(|&byte| byte == 0), "something was released");
                 assert_eq!(sign(), (vec![Ok(())], good), "the pair is gone");
-            }
-        }
-    }
-}
-
-#[test]
-fn a_workspace_keeps_nothing_of_a_key() {
-    for kernel in LaneKernel::all() {
-        let mut key = good_key();
-        let mut workspace = Workspace::with_kernels(LimbKernel::best(), kernel)
-            .with_plans(Plans::always(Form::Lanes));
-        for inject in [|_: &mut PrivateKey| (), FAULTS[0].1] {
-            inject(&mut key);
-            run(&mut workspace, &key, &mut [input(&key, 1)]);
-            assert!(workspace.keys.is_wiped());
-        }
-    }
-}
-
-/// Runs a batch in which one operation has the faulty key: it fails and releases nothing, and the
-/// others are right.
-fn check_neighbours(
-    workspace: &mut Workspace,
-    inject: fn(&mut PrivateKey),
-    expected: &[Vec<u8>],
-    faulty_at: usize,
-    what: &str,
-) {
-    let (good, faulty) = (good_key(), faulty_key(inject));
-    let mut buffers: Vec<_> = (1..).map(|i| input(&good, i)).take(expected.len()).collect();
-    let with_keys = buffers.iter_mut().enumerate();
-    let mut requests: Vec<_> = with_keys
-        .map(|(i, buffer)| {
-            PrivateRequest::new(if i == faulty_at { &faulty } else { &good }, buffer)
-        })
-        .collect();
-    private_batch(workspace, &mut requests);
-    for (i, request) in requests.iter_mut().enumerate() {
-        if i == faulty_at {
-            assert_eq!(request.outcome(), Err(Error::Fault), "{what}, operation {i}");
-            let released = request.buffer().iter().any(|&b| b != 0);
-            assert!(!released, "{what}, operation {i}: something was released");
-        } else {
-            assert_eq!(request.outcome(), Ok(()), "{what}, operation {i}");
-            assert_eq!(request.buffer(), expected[i], "{what}, operation {i}");
-        }
-    }
-}
-
-/// Returns the results of the first `count` inputs with the good key, each computed alone.
-fn results(workspace: &mut Workspace, count: u8) -> Vec<Vec<u8>> {
-    let good = good_key();
-    let mut results: Vec<_> = (1..=count).map(|i| input(&good, i)).collect();
-    for buffer in &mut results {
-        good.private(workspace, buffer).expect("a good key");
-    }
-    results
-}
-
-#[test]
-fn a_fault_in_one_lane_does_not_touch_the_others() {
-    for kernel in LaneKernel::all() {
-        let mut workspace = Workspace::with_kernels(LimbKernel::best(), kernel);
-        let expected = results(&mut workspace, 8);
-        for (what, inject) in FAULTS {
-            for faulty_lane in [0, 3, 7] {
-                let mut workspace = Workspace::with_kernels(LimbKernel::best(), kernel)
-                    .with_plans(Plans::always(Form::Lanes));
-                check_neighbours(&mut workspace, inject, &expected, faulty_lane, what);
             }
         }
     }

@@ -139,7 +139,7 @@ fn operate<B: Backend<N>, const N: usize>(
 
 /// Steps 2 to 6 without the comparison. Computes s, s^e and the squared pairs from inputs and
 /// pairs. A result that fails [`check`] must not be released.
-pub(crate) fn compute<L: Layout>(call: &mut Call<'_, L>) {
+fn compute<L: Layout>(call: &mut Call<'_, L>) {
     fault_points!("input", L::Plain::LANES, call.set.c);
     fault_points!("blind", L::Plain::LANES, call.set.blind);
     fault_points!("unblind", L::Plain::LANES, call.set.unblind);
@@ -170,7 +170,7 @@ fn check<L: Layout, const N: usize>(call: &Call<'_, L>) -> [bool; N] {
 }
 
 /// Returns all ones in each lane where x = y, else zero.
-pub(crate) fn equal<W: Word>(kernel: impl Kernel, x: &[W], y: &[W]) -> W {
+fn equal<W: Word>(kernel: impl Kernel, x: &[W], y: &[W]) -> W {
     kernel.with_target_features(
         #[inline(always)]
         || carry::equal(x, y),
@@ -184,7 +184,7 @@ pub(crate) fn equal<W: Word>(kernel: impl Kernel, x: &[W], y: &[W]) -> W {
 /// If an r has no inverse (a chance below 2^-120, for the smallest primes that are accepted) or the
 /// inversion goes wrong, the first operation fails its check: its pair depends on the whole
 /// inversion. A fault that hits one pair alone fails the first operation with that pair.
-pub(crate) fn make_pairs<L: Layout>(
+fn make_pairs<L: Layout>(
     call: &mut Call<'_, L>,
     mut draw: impl FnMut(&mut [L::Plain]) -> Result<(), Error>,
 ) -> Result<(), Error> {

@@ -13,6 +13,7 @@ mod provider;
 pub mod read;
 mod signer;
 mod stdout;
+mod write;
 
 use std::ffi::OsString;
 use std::fs::Permissions;
@@ -52,7 +53,7 @@ OPENSSL_ia32cap.";
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Make, show or check an RSA key, or make the stub of a key on a signer
+    /// Make or check an RSA key, or make the stub of a key on a signer
     Key(key::Key),
     /// Install and check the OpenSSL provider, and show what servers do with it
     Provider(provider::Provider),

@@ -1,11 +1,7 @@
-//! The program's output: text, JSON objects and messages.
+//! The program's output: text and messages.
 
-use std::fs;
 use std::io::{self, Write as _};
-use std::path::Path;
 use std::process::ExitCode;
-
-use serde_json::Value;
 
 use crate::error::CliError;
 use crate::progress;
@@ -53,37 +49,6 @@ pub fn print(text: &str) -> Result<(), CliError> {
     check_stdout()?;
     let written = progress::aside(|| io::stdout().write_all(text.as_bytes()));
     written.map_err(CliError::of_output)
-}
-
-/// Prints text, and writes a JSON object to the file `json`. If `json` is `-`, the text goes to
-/// standard error.
-///
-/// # Errors
-///
-/// If the text or the file cannot be written.
-pub fn text_and_object(json: Option<&Path>, text: &str, object: &Value) -> Result<(), CliError> {
-    match json {
-        None => print(text),
-        Some(path) if path == Path::new("-") => {
-            check_stdout()?;
-            progress::aside(|| io::stderr().write_all(text.as_bytes()))?;
-            write_object(path, object)
-        }
-        Some(path) => {
-            print(text)?;
-            write_object(path, object)
-        }
-    }
-}
-
-/// Writes a JSON object to a file, and replaces an existing file. The path `-` means standard
-/// output.
-fn write_object(path: &Path, object: &Value) -> Result<(), CliError> {
-    let text = format!("{object:#}\n");
-    if path == Path::new("-") {
-        return io::stdout().write_all(text.as_bytes()).map_err(CliError::of_output);
-    }
-    fs::write(path, text).map_err(CliError::at(path))
 }
 
 /// Returns text as lines of at most 100 columns, each with a line feed; all but the first are

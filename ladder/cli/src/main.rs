@@ -23,8 +23,8 @@ use tollgate::{error, interrupt, progress, read};
 use crate::error::CliError;
 use crate::options::{Options, Verb};
 use crate::verbs::{
-    agent, bench, compare, completions, explain, fleet, kernel, ladder, man, papers, report, serve,
-    speed, trial, tune, workload,
+    agent, bench, compare, explain, fleet, kernel, ladder, man, papers, serve, speed, trial, tune,
+    workload,
 };
 
 fn main() -> ExitCode {
@@ -41,14 +41,12 @@ fn run() -> Result<ExitCode, CliError> {
         Verb::Agent(options) => agent::run(&options),
         Verb::Bench(options) => bench::run(&options),
         Verb::Compare(options) => compare::run(&options),
-        Verb::Completions(options) => completions::run(&options),
         Verb::Explain(options) => explain::run(&options),
         Verb::Fleet(options) => fleet::run(&options),
         Verb::Kernel(options) => kernel::run(&options),
         Verb::Ladder(options) => ladder::run(&options),
         Verb::Man(options) => man::run(&options),
         Verb::Papers(options) => papers::run(&options),
-        Verb::Report(options) => report::run(&options),
         Verb::Serve(options) => serve::run(&options),
         Verb::Speed(options) => speed::run(&options),
         Verb::Trial(options) => trial::run(&options),

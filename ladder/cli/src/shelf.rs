@@ -32,32 +32,6 @@ pub(crate) fn fresh(
         .ok_or_else(|| error!("{}: {RUNS_MAX} runs in a day; remove some", folder.display()))
 }
 
-/// Returns the file of the last run of this machine.
-pub(crate) fn newest(records: &Path, machine: &Machine) -> Result<PathBuf, CliError> {
-    let folder = records.join(machine.slug());
-    let none = || {
-        error!(
-            "{}: no records of this machine; run 'tollgate ladder', or name files of records",
-            folder.display()
-        )
-    };
-    let files = match fs::read_dir(&folder) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Err(none()),
-        found => found.map_err(CliError::at(&folder))?,
-    };
-    let mut runs = Vec::new();
-    for file in files {
-        let file = file.map_err(CliError::at(&folder))?;
-        let path = file.path();
-        if path.extension().is_some_and(|extension| extension == "jsonl") {
-            let written = file.metadata().and_then(|data| data.modified());
-            runs.push((written.map_err(CliError::at(&path))?, path));
-        }
-    }
-    runs.sort();
-    runs.pop().map(|(_, path)| path).ok_or_else(none)
-}
-
 /// Returns all records of the folder and of its machines; none if there is no such folder.
 pub(crate) fn all(records: &Path) -> Result<Vec<Record>, CliError> {
     let mut files = Vec::new();

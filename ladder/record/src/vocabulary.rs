@@ -113,8 +113,6 @@ pub const EXTENDED: &str = "extended";
 pub const ENGINE: &str = "engine";
 /// Parameter: the number of threads that submit requests.
 pub const THREADS: &str = "threads";
-/// Operations per second of all threads, divided by the number of cores.
-pub const OPERATIONS_PER_S_PER_CORE: Quantity = Quantity::known("operations_per_s_per_core");
 /// Operations per second, divided by those of direct calls without the engine. The parameter
 /// [`AGAINST`] names the implementation that is called directly.
 pub const OPERATIONS_PER_S_RATIO: Quantity = Quantity::known("operations_per_s_ratio");
@@ -181,8 +179,6 @@ pub const SAMPLED_EVENT: &str = "sampled_event";
 pub const SAMPLES: &str = "samples";
 /// Condition: the CPU time of all samples, divided by the CPU time that the system accounted.
 pub const SAMPLED_SHARE: &str = "sampled_share";
-/// Condition: the count of each primitive in a prediction.
-pub const COUNTS: &str = "counts";
 /// Condition: the number of connections in flight.
 pub const CONNECTIONS: &str = "connections";
 /// Parameter: the client that loaded a server, if several are compared: `minimal`, `rustls`, `curl`
@@ -203,9 +199,6 @@ pub const HANDSHAKE: &str = "handshake";
 pub const SESSIONS_PER_S: Quantity = Quantity::known("sessions_per_s");
 /// CPU time of the server in nanoseconds, divided by its sessions.
 pub const SERVER_CPU_NS_PER_SESSION: Quantity = Quantity::known("server_cpu_ns_per_session");
-/// Energy of the packages of the server's machine for one session, in joules; with all that runs on
-/// them, such as a client on the same machine.
-pub const PACKAGE_JOULES_PER_SESSION: Quantity = Quantity::known("package_joules_per_session");
 /// Operations with a server's key, divided by the runs of its engine: batches and single
 /// operations.
 pub const OPERATIONS_PER_BATCH: Quantity = Quantity::known("private_operations_per_batch");
@@ -310,17 +303,6 @@ pub const RESPONSE_NS_P50: Quantity = Quantity::known("response_ns_p50");
 pub const RESPONSE_NS_P90: Quantity = Quantity::known("response_ns_p90");
 /// The response time in nanoseconds that 99 of 100 sessions or operations do not exceed.
 pub const RESPONSE_NS_P99: Quantity = Quantity::known("response_ns_p99");
-/// Share of the sessions whose clients gave up.
-pub const GIVEN_UP_SHARE: Quantity = Quantity::known("given_up_share");
-/// Attempts of clients, divided by their sessions.
-pub const ATTEMPTS_PER_SESSION: Quantity = Quantity::known("attempts_per_session");
-/// CPU time for clients that have given up, divided by all CPU time.
-pub const WASTED_SHARE: Quantity = Quantity::known("wasted_share");
-/// Number of sessions that wait when a burst ends.
-pub const BACKLOG_SESSIONS: Quantity = Quantity::known("backlog_sessions");
-/// Time from the end of a burst until the queue is empty, in nanoseconds.
-pub const BACKLOG_DRAIN_NS: Quantity = Quantity::known("backlog_drain_ns");
-
 /// Parameter: a demand in sessions per second.
 pub const DEMAND_PER_S: &str = "sessions_per_s";
 /// Parameter: a link's rate in 10^9 bits per second.
@@ -337,10 +319,6 @@ pub const SERVER_CORES: &str = "server_cores";
 pub const LINE: &str = "line";
 /// Parameter: the share of a core's time in which it is busy; above 1 if more work arrives.
 pub const LOAD: &str = "load";
-/// Parameter: the timeout of clients in milliseconds.
-pub const PATIENCE_MS: &str = "patience_ms";
-/// Parameter: the number of attempts of a client after its first one.
-pub const RETRIES: &str = "retries";
 
 /// Condition: the share of a core's time to use.
 pub const UTILISATION: &str = "utilisation";

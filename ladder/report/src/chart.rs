@@ -14,7 +14,6 @@ use tollgate_record::{Record, Unit};
 
 use crate::cite::Citation;
 use crate::figure::number;
-use crate::lookup::cell;
 use crate::names::who;
 use crate::signing::{SIZES, Signer, Signing, key};
 use crate::text::cut;
@@ -230,7 +229,7 @@ pub fn speed(records: &[Record]) -> String {
         let unit = signing.rate(bits, baseline)?;
         let bar = |signer: &Signer| {
             let rate = signing.rate(bits, signer)?;
-            let figure = format!("{} per s", cell(Some(rate)));
+            let figure = format!("{} per s", number(rate.get(), Unit::PerSecond));
             let pieces = vec![(rate / unit, colour(signer.by, signer.batch.is_some()))];
             Some(Bar { label: signing.name(signer), pieces, figure, ..Bar::default() })
         };

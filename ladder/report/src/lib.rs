@@ -28,7 +28,6 @@
 
 pub mod chart;
 mod cite;
-pub mod context;
 pub mod experiment;
 mod figure;
 mod flagship;

@@ -39,8 +39,8 @@ const TIMES: [Column; 8] = fitting([
 ]);
 
 /// Returns the tables of every measured server: sessions per second with interval and prediction,
-/// CPU time of server and client per session, times of connect, handshake and transaction, and
-/// ratios of several servers. Sentences on the ratio between servers, and on doubts about the
+/// CPU time of server and client per session, times of connect, handshake and transaction.
+/// Sentences on the ratio between servers, and on doubts about the
 /// measurement, follow.
 #[must_use]
 pub fn table(records: &[Record]) -> String {
@@ -81,25 +81,11 @@ pub(crate) fn tables(records: &[Record]) -> Vec<Table> {
     } else {
         columns.remove(BATCH + 1);
     }
-    let joules = |subject: &Subject| {
-        lookup.record(Measured, subject, word::PACKAGE_JOULES_PER_SESSION, Unit::Count)
-    };
-    let has_energy = subjects.iter().any(|subject| joules(subject).is_some());
-    if has_energy {
-        rates += "; J: joules of the processor's packages for one, with all that runs on them";
-        columns.push(Column::figures("J", 6));
-    }
     let mut rates = table(columns, figures, &rates);
     if !has_batches {
         rates.rows.iter_mut().for_each(|row| _ = row.cells.remove(BATCH));
     }
-    if has_energy {
-        let rows = rates.rows.iter_mut().zip(&subjects);
-        rows.for_each(|(row, subject)| row.cells.push(figure::of(joules(subject))));
-    }
-    let mut all = vec![rates, table(TIMES.into(), times, latencies)];
-    all.extend(pairs::tables(records));
-    all
+    vec![rates, table(TIMES.into(), times, latencies)]
 }
 
 /// Returns the mean number of operations with the server's key in a batch, such as `7.4`.

@@ -3,15 +3,19 @@
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use core::time::Duration;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use libloading::Library;
+use tollgate_cpu::memcheck;
 use tollgate_cuda::{Device, Gpu, OpenError};
 
 use crate::compiled::compiled;
 
 /// A limit that no test should reach.
 pub(crate) const LONG: Duration = Duration::from_secs(120);
+
+/// The place of the jobs among the memories of a batch.
+const JOBS: usize = 2;
 
 /// Values that a test changes.
 #[derive(Clone, Copy)]
@@ -34,8 +38,11 @@ pub(crate) struct EmulatedDriver {
 
 impl EmulatedDriver {
     pub(crate) fn new() -> Self {
+        Self::copy_of(compiled())
+    }
+
+    pub(crate) fn copy_of(compiled: &Path) -> Self {
         static NUMBER: AtomicUsize = AtomicUsize::new(0);
-        let compiled = compiled();
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let path = compiled.with_file_name(format!("driver-{}-{number}", std::process::id()));
         std::fs::copy(compiled, &path).unwrap();
@@ -146,12 +153,22 @@ impl EmulatedDriver {
 
     /// Returns the contents of a memory of the device, in the order of allocation.
     pub(crate) fn memory(&self, number: usize) -> Vec<u8> {
+        self.memory_in_place(number).to_vec()
+    }
+
+    /// Marks all but the jobs for memcheck.
+    pub(crate) fn mark_secret(&self) {
+        let memories = (0..8).filter(|memory| *memory != JOBS);
+        memories.for_each(|memory| memcheck::mark_secret(self.memory_in_place(memory)));
+    }
+
+    fn memory_in_place(&self, number: usize) -> &[u8] {
         let mut start = core::ptr::null();
         let function: extern "C" fn(usize, &mut *const u8) -> usize =
             self.function("emulate_memory");
         let len = function(number, &mut start);
         // SAFETY: the library returns memory of this length, which it never frees; no work runs.
-        unsafe { core::slice::from_raw_parts(start, len) }.to_vec()
+        unsafe { core::slice::from_raw_parts(start, len) }
     }
 
     pub(crate) fn open(&self) -> Result<Gpu, OpenError> {

@@ -11,10 +11,10 @@ mod compiled;
 mod doubles;
 mod driver;
 mod faults;
-mod judge;
 mod library;
 mod meter;
 mod operations;
+mod secrets;
 mod unit;
 
 use num_bigint::BigUint;

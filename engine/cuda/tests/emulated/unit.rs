@@ -5,10 +5,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use tollgate_cuda::{Event, Failure, Offload, Policy, Size};
-use tollgate_queue::{Class, Config, Lanes, PrivateJob, Queue, Signing, Unit, Work};
-use tollgate_rsa::{Hash, PrivateKey};
+use tollgate_queue::{Class, Config, Lanes, PrivateJob, Queue, Request, Unit, Work};
+use tollgate_rsa::{Hash, Oaep, PrivateKey, TlsVersions};
 
-use crate::judge::judge;
 use crate::library::{EmulatedDriver, LONG, Value};
 use crate::operations::key;
 
@@ -34,26 +33,61 @@ fn offloaded(log: &Log) -> usize {
 
 /// Signs `count` messages at once and checks the signatures.
 fn sign(queue: &Queue<PrivateJob>, key: &Arc<PrivateKey>, count: u8) {
-    let digests: Vec<_> = (0..count).map(|i| Hash::Sha256.digest(&[i])).collect();
-    let mut signatures = vec![vec![0; key.size()]; count.into()];
-    let work = Work::SignPkcs1v15 { hash: Hash::Sha256 };
-    let pairs = digests.iter().zip(&mut signatures);
-    let mut requests: Vec<_> =
-        pairs.map(|(digest, s)| Signing::new(key, work, digest.as_ref(), s)).collect();
-    queue.caller().unwrap().sign_many(&mut requests).unwrap();
-    for (i, request) in (0..count).zip(&requests) {
-        let signature = request.outcome().unwrap();
-        key.public().verify_pkcs1v15(Hash::Sha256, &[i], signature).unwrap();
+    let (caller, work) = (queue.caller().unwrap(), Work::SignPkcs1v15 { hash: Hash::Sha256 });
+    let digest = |i| Hash::Sha256.digest(&[i]);
+    let submit = |i| caller.submit(|job| job.load(key, work, digest(i).as_ref())).unwrap();
+    let tickets: Vec<_> = (0..count).map(submit).collect();
+    for (i, ticket) in (0..count).zip(tickets) {
+        let signature = ticket.wait().unwrap();
+        key.public().verify_pkcs1v15(Hash::Sha256, &[i], signature.output()).unwrap();
     }
 }
 
+/// Requests of each kind, right and wrong ones.
+fn requests(key: &Arc<PrivateKey>) -> Vec<(Work, Vec<u8>)> {
+    let (public, digest) = (key.public(), Hash::Sha256.digest(b"a message"));
+    let secret = public.encrypt_pkcs1v15(&[&[3, 3][..], &[7; 46]].concat()).unwrap();
+    let sealed = public.encrypt_oaep(Oaep::new(Hash::Sha1), b"a message").unwrap();
+    let versions = TlsVersions { client: 0x0303, negotiated: None };
+    let oaep = Work::DecryptOaep { label_digest: Hash::Sha1.digest(b""), mgf_hash: Hash::Sha1 };
+    vec![
+        (Work::SignPkcs1v15 { hash: Hash::Sha256 }, digest.as_ref().to_vec()),
+        (Work::DecryptPkcs1v15, secret.clone()),
+        (Work::DecryptPkcs1v15, vec![7; key.size()]), // a synthetic message
+        (Work::Raw, vec![0xff; key.size()]),          // not below n
+        (Work::DecryptTlsPremaster { versions }, secret),
+        (oaep, sealed),
+        (oaep, vec![7; key.size()]),
+    ]
+}
+
+/// Batches of several sizes, with refused requests at each position.
 #[test]
-fn the_unit_passes_the_judge() {
-    let driver = EmulatedDriver::new();
-    let (unit, log) = unit(&driver, 3, always());
-    assert_eq!(unit.name(), "offload to Emulated H200");
-    assert!(judge(unit, &key(Size::Rsa1024)) >= 3);
-    judge(Box::new(Lanes::new(0).unwrap()), &key(Size::Rsa1024));
+fn requests_end_as_in_lanes() {
+    let (driver, key) = (EmulatedDriver::new(), key(Size::Rsa1024));
+    let (offload, log) = unit(&driver, 3, always());
+    assert_eq!(offload.name(), "offload to Emulated H200");
+    let mut units: [Box<dyn Unit<PrivateJob>>; 2] = [offload, Box::new(Lanes::new(0).unwrap())];
+    units.iter_mut().for_each(|unit| unit.self_test().unwrap());
+    let mut requests = requests(&key);
+    for fill in (1..=requests.len()).cycle().take(21) {
+        requests.rotate_left(1);
+        let [on_device, in_lanes] = units.each_mut().map(|unit| {
+            let mut batch: Vec<Box<Request<PrivateJob>>> = vec![];
+            for (work, input) in &requests[..fill] {
+                batch.push(Box::default());
+                batch.last_mut().unwrap().job.load(&key, *work, input).unwrap();
+            }
+            unit.run(&mut batch);
+            let end = |request: &mut Box<Request<PrivateJob>>| {
+                let outcome = format!("{:?}", request.take_outcome().unwrap());
+                let output = (outcome == "Done").then(|| request.job.output().to_vec());
+                (outcome, output)
+            };
+            batch.iter_mut().map(end).collect::<Vec<_>>()
+        });
+        assert_eq!(on_device, in_lanes);
+    }
     assert!(offloaded(&log) > 20);
 }
 

@@ -12,7 +12,7 @@ use super::dispatch::P256;
 use super::ecdsa::{Signature, VerifyRequest};
 use super::keys::{PublicKey, SecretKey};
 use super::point::{Affine, Point};
-use crate::residue::{Element, N, Prime as _, Scalar};
+use crate::residue::Scalar;
 
 /// Windows of the kernels: bits, and the number of windows of which not every digit is 1.
 const KINDS: [(usize, usize); 3] = [(4, 64), (5, 51), (7, 37)];
@@ -195,71 +195,4 @@ fn forced_additions_in_verifications() {
     }
     let expected = if P256::best().is_ok() { additions } else { 0 };
     assert!(additions > 200 && forced == expected, "{forced} of {additions} additions");
-}
-
-/// u G = v P and u G = -v P: lanes add these two at last.
-#[test]
-fn equal_and_opposite_multiples_in_verifications() {
-    let mut rng = fastrand::Rng::with_seed(54);
-    for round in 0..8 {
-        let (u, v) = (random(&mut rng), random(&mut rng));
-        let a = u.mul(&v.inverted());
-        for (a, valid) in [(a.clone(), true), (a.negated(), false)] {
-            let key = PublicKey(base_multiple(&a).affine());
-            let (signature, digest) = signature(&base_multiple(&u.add(&a.mul(&v))), &u, &v);
-            let case = (key, signature, digest);
-            for curve in P256::all() {
-                assert_eq!(is_valid(curve, &case, round), valid, "{round}, {curve:?}");
-            }
-            // lanes that add equal points have 0 = r 0 for each r
-            let r = random(&mut rng);
-            let s = r.mul(&v.inverted());
-            let case = (key, Signature { r: r.number(), s: s.number() }, u.mul(&s).to_bytes());
-            for curve in P256::all() {
-                assert!(!is_valid(curve, &case, round), "{round}, {curve:?}");
-            }
-        }
-    }
-}
-
-/// x of the sum may be n or above: r is then x - n. Few points have such an x, so the key is
-/// computed from the point: P = (R - u G) / v.
-#[test]
-fn x_above_the_order() {
-    let mut rng = fastrand::Rng::with_seed(55);
-    let mut x = Element::new(&N::M);
-    for round in 0..8 {
-        let sum = loop {
-            x = x.add(&Element::ONE);
-            if let Some(point) = with_x(x) {
-                break Point::from(point);
-            }
-        };
-        let (u, v) = (random(&mut rng), random(&mut rng));
-        let key = PublicKey(sum.add(&base_multiple(&u.negated())).times(&v.inverted()).affine());
-        let (mut signature, digest) = signature(&sum, &u, &v);
-        for curve in P256::all() {
-            assert!(is_valid(curve, &(key, signature, digest), round), "{round}, {curve:?}");
-        }
-        signature.r[0] ^= 1;
-        for curve in P256::all() {
-            assert!(!is_valid(curve, &(key, signature, digest), round), "{round}, {curve:?}");
-        }
-    }
-}
-
-/// Returns a point with this x, if there is one: y = w^{(p + 1)/4} for w = x^3 - 3x + b.
-fn with_x(x: Element) -> Option<Affine> {
-    let b = Affine::base();
-    let cubic = |x: Element| x.square().mul(&x).sub(&x.add(&x).add(&x));
-    let w = cubic(x).add(&b.y.square().sub(&cubic(b.x)));
-    // (p + 1)/4 = 2^254 - 2^222 + 2^190 + 2^94
-    let bits = [0, 1 << 30, 1 << 62, 0x3fff_ffff_c000_0000];
-    let bits =
-        bits.into_iter().rev().flat_map(|limb: u64| (0..64).rev().map(move |b| limb >> b & 1));
-    let y = bits.fold(Element::ONE, |y, bit| {
-        let y = y.square();
-        if bit == 1 { y.mul(&w) } else { y }
-    });
-    Affine::on_curve(x, y)
 }

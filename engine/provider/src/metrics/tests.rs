@@ -114,30 +114,6 @@ fn failed_writes_leave_no_file() {
     assert!(file::replace(Path::new("/proc"), "tollgate", "text").is_err());
 }
 
-/// The marks are set as in a program that forbids threads.
-#[test]
-fn operations_write_if_no_thread_can_start() {
-    let folder = Folder::new("threadless");
-    let metrics = folder.metrics();
-    metrics.active.store(fork_generation(), Ordering::SeqCst);
-    metrics.threadless.store(fork_generation(), Ordering::SeqCst);
-    let last = u64::MAX / 2;
-    metrics.written_ms.store(last, Ordering::SeqCst);
-    count(&metrics, Event::Signature);
-    assert_eq!(folder.names(), [""; 0], "it is not due");
-    // A provider that was made an hour ago.
-    let metrics = Metrics { created: Instant::now() - Duration::from_secs(3600), ..fresh(&folder) };
-    let metrics = Arc::new(metrics);
-    metrics.active.store(fork_generation(), Ordering::SeqCst);
-    metrics.threadless.store(fork_generation(), Ordering::SeqCst);
-    count(&metrics, Event::Signature);
-    assert!(folder.text().contains("tollgate_signatures_total"));
-}
-
-fn fresh(folder: &Folder) -> Metrics {
-    Arc::into_inner(folder.metrics()).unwrap()
-}
-
 #[test]
 fn waits_for_a_writer_of_this_process_only() {
     let mark = AtomicU64::new(NOBODY);

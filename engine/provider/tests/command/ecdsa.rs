@@ -24,6 +24,22 @@ fn signatures(folder: &Folder) -> u64 {
     folder.counted("ecdsa_signatures").0
 }
 
+const DIGESTS: [&str; 13] = [
+    "md5",
+    "md5-sha1",
+    "sha1",
+    "ripemd160",
+    "sha224",
+    "sha256",
+    "sha384",
+    "sha512",
+    "sha512-256",
+    "sha3-224",
+    "sha3-256",
+    "sha3-384",
+    "sha3-512",
+];
+
 #[test]
 fn messages_are_signed_and_verified() {
     let folder = folder();
@@ -35,7 +51,8 @@ fn messages_are_signed_and_verified() {
         ("p384", "p384", false),
         ("k1", "k1", false),
     ] {
-        for digest in ["sha1", "sha256", "sha384", "sha3-256", "md5"] {
+        let digests = if key == "key" { &DIGESTS[..] } else { &["sha256"] };
+        for digest in digests {
             let sign = format!("dgst -{digest} -sign {key}.pem -out signature message");
             let verify = "-signature signature message";
             let by_public = format!("dgst -{digest} -verify {public}-public.pem {verify}");
@@ -47,6 +64,9 @@ fn messages_are_signed_and_verified() {
                 assert_eq!(folder.openssl(verifies, &by_public), b"Verified OK\n");
                 assert_eq!(folder.openssl(verifies, &by_private), b"Verified OK\n");
             }
+            folder.write("message", b"another message");
+            assert!(!folder.output(true, &by_private).status.success(), "{digest}");
+            folder.write("message", b"a message");
         }
     }
 }
@@ -54,9 +74,11 @@ fn messages_are_signed_and_verified() {
 #[test]
 fn digests_are_signed_and_verified() {
     let folder = folder();
-    folder.write("digest", &[7; 32]);
-    for signs in [false, true] {
-        for option in ["", "-pkeyopt digest:sha256"] {
+    for (len, option) in
+        [(32, "-pkeyopt digest:sha256"), (1, ""), (20, ""), (31, ""), (32, ""), (33, ""), (64, "")]
+    {
+        folder.write("digest", &vec![7; len]);
+        for signs in [false, true] {
             let options = format!("{option} -inkey key.pem -in digest");
             folder.openssl(signs, &format!("pkeyutl -sign {options} -out signature"));
             for verifies in [false, true] {
@@ -64,7 +86,7 @@ fn digests_are_signed_and_verified() {
             }
         }
     }
-    assert_eq!(signatures(&folder), 2);
+    assert_eq!(signatures(&folder), 7);
 }
 
 /// Certificates and requests, which name the algorithm; CMS, which copies contexts.

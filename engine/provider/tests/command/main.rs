@@ -7,6 +7,7 @@
 mod host;
 
 mod ecdsa;
+mod handshakes;
 mod memcheck;
 mod metrics;
 mod outputs;

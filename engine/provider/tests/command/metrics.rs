@@ -1,4 +1,4 @@
-//! The metrics of real processes: commands that end, and a server that forks.
+//! Processes of Python: their metrics when they fork, and TLS contexts made after a signature.
 
 use std::fs;
 use std::process::{Command, Stdio};

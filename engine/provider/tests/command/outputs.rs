@@ -40,7 +40,7 @@ fn verify(options: &str) -> String {
 
 #[test]
 fn dgst_of_all_digests() {
-    for key in ["rsa-1024.pem", "rsa-2047.pem", "rsa-2048-3primes.pem"] {
+    for key in ["rsa-1024.pem", "rsa-2047.pem", "rsa-4096.pem", "rsa-2048-3primes.pem"] {
         let folder = folder(key);
         for digest in DIGESTS {
             let signature = folder.same(&format!("dgst -{digest} -sign key.pem message"));
@@ -105,8 +105,9 @@ fn dgst_with_x931() {
 #[test]
 fn dgst_with_pss_and_weak_digests() {
     let folder = folder("rsa-2048.pem");
-    for digest in ["md5", "md5-sha1", "ripemd160"] {
-        let options = format!("-{digest} -sigopt rsa_padding_mode:pss");
+    let mgf1 = "-sigopt rsa_mgf1_md:sha512";
+    for (digest, more) in [("md5", ""), ("md5-sha1", ""), ("ripemd160", ""), ("sha1", mgf1)] {
+        let options = format!("-{digest} -sigopt rsa_padding_mode:pss {more}");
         for (signer, verifier) in DIRECTIONS {
             let sign = format!("dgst {options} -sign key.pem -out signature message");
             folder.openssl(signer, &sign);
@@ -202,6 +203,8 @@ fn deterministic_pkeyutl_outputs_are_equal() {
         let recover = "pkeyutl -verifyrecover -pubin -inkey public.pem -in signature";
         let recovered = folder.same(&format!("{recover} {options}"));
         assert_eq!(recovered, vec![7; length], "{options}");
+        let other = format!("{recover} -pkeyopt digest:sha224");
+        assert!(!folder.output(true, &other).status.success(), "{options}");
         folder.same(&format!(
             "pkeyutl -verify -pubin -inkey public.pem -in input -sigfile signature {options}"
         ));

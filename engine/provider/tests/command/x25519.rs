@@ -75,34 +75,3 @@ fn secrets_are_derived() {
     assert!(speed.status.success(), "{}", String::from_utf8_lossy(&speed.stderr));
     assert!(counted(&folder, "derivations") > 100);
 }
-
-/// A certificate of an X25519 key, signed by another key, and CMS for such a recipient: both work
-/// or fail as without the module, because the support of CMS depends on the release.
-#[test]
-fn certificates_and_cms_work_as_without_the_module() {
-    let folder = folder();
-    folder.openssl(false, "genpkey -algorithm ED25519 -out ca.pem");
-    folder.openssl(false, "req -x509 -key ca.pem -subj /CN=ca -out ca-cert.pem");
-    folder.openssl(false, "req -new -key ca.pem -subj /CN=one -out one.csr");
-    for with_module in [false, true] {
-        folder.openssl(
-            with_module,
-            "x509 -req -in one.csr -CA ca-cert.pem -CAkey ca.pem -force_pubkey one-public.pem \
-             -set_serial 1 -days 1 -out one-cert.pem",
-        );
-        let text = folder.same("x509 -in one-cert.pem -noout -text -pubkey");
-        assert!(String::from_utf8(text).unwrap().contains("X25519"));
-    }
-    folder.write("message", b"a message");
-    let encrypt = "cms -encrypt -in message -aes128 -out message.cms one-cert.pem";
-    let works = folder.output(false, encrypt).status.success();
-    for [encrypts, decrypts] in [[false, true], [true, false], [true, true]] {
-        let output = folder.output(encrypts, encrypt);
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.success(), works, "{said}");
-        if works {
-            let decrypt = "cms -decrypt -in message.cms -inkey one.pem -recip one-cert.pem";
-            assert_eq!(folder.openssl(decrypts, decrypt), b"a message");
-        }
-    }
-}

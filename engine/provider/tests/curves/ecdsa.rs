@@ -49,51 +49,6 @@ pub(crate) fn is_valid(
     is_valid
 }
 
-const DIGESTS: [&CStr; 15] = [
-    c"MD5",
-    c"MD5-SHA1",
-    c"SHA1",
-    c"RIPEMD160",
-    c"SM3",
-    c"SHA224",
-    c"SHA2-256",
-    c"SHA384",
-    c"SHA512",
-    c"SHA512-224",
-    c"SHA512-256",
-    c"SHA3-224",
-    c"SHA3-256",
-    c"SHA3-384",
-    c"SHA3-512",
-];
-
-#[test]
-fn signatures_are_verified_across_providers() {
-    let Some((host, key)) = p256() else { return };
-    for digest in DIGESTS {
-        for (from, to) in [(ANY, DEFAULT), (DEFAULT, ANY), (ANY, ANY)] {
-            let before = counts(&host);
-            let made = host.sign(&key, from, digest, &[], b"a message").unwrap();
-            let is_valid = |message: &[u8], signature: &[u8]| {
-                is_valid(&host, &key, to, digest, message, signature)
-            };
-            assert!(is_valid(b"a message", &made), "{digest:?} {from:?} {to:?}");
-            let ours = [from, to].map(|query| u64::from(query == ANY));
-            assert_eq!(counts(&host), [before[0] + ours[0], before[1] + ours[1]]);
-            let mut bad = made.clone();
-            *bad.last_mut().unwrap() ^= 1;
-            assert!(!is_valid(b"another message", &made));
-            assert!(!is_valid(b"a message", &bad));
-            assert!(!is_valid(b"a message", &made[1..]));
-            assert!(!is_valid(b"a message", &[]));
-        }
-    }
-    assert_eq!(host.counter("signatures"), 0, "these count RSA");
-    assert_eq!(host.counter("refused-keys"), 0, "these count RSA keys");
-    assert_eq!(host.self_test(), 1);
-    assert_eq!(errors(), "");
-}
-
 /// A signature that is no DER of two positive numbers is an error (-1), not an invalid signature
 /// (0).
 #[test]
@@ -155,34 +110,10 @@ fn deterministic_signatures_are_those_of_the_rfc() {
     };
     for (digest, message, r, s) in [
         (
-            c"SHA1",
-            "sample",
-            "61340c88c3aaebeb4f6d667f672ca9759a6ccaa9fa8811313039ee4a35471d32",
-            "6d7f147dac089441bb2e2fe8f7a3fa264b9c475098fdcf6e00d7c996e1b8b7eb",
-        ),
-        (
-            c"SHA224",
-            "sample",
-            "53b2fff5d1752b2c689df257c04c40a587fababb3f6fc2702f1343af7ca9aa3f",
-            "b9afb64fdc03dc1a131c7d2386d11e349f070aa432a4acc918bea988bf75c74c",
-        ),
-        (
             c"SHA256",
             "sample",
             "efd48b2aacb6a8fd1140dd9cd45e81d69d2c877b56aaf991c34d0ea84eaf3716",
             "f7cb1c942d657c41d436c7a1b6e29f65f3e900dbb9aff4064dc4ab2f843acda8",
-        ),
-        (
-            c"SHA384",
-            "sample",
-            "0eafea039b20e9b42309fb1d89e213057cbf973dc0cfc8f129edddc800ef7719",
-            "4861f0491e6998b9455193e34e7b0d284ddd7149a74b95b9261f13abde940954",
-        ),
-        (
-            c"SHA512",
-            "sample",
-            "8496a60b5e9b47c825488827e0495b0e3fa109ec4568fd3f8d1097678eb97f00",
-            "2362ab1adbe2b8adf9cb9edab740ea6049c028114f2460f96554f61fae3302fe",
         ),
         (
             c"SHA256",
@@ -199,7 +130,7 @@ fn deterministic_signatures_are_those_of_the_rfc() {
     }
     let error = sign(ANY, c"SHA256", 2, b"sample").unwrap_err();
     assert!(error.contains("nonce-type must be"), "{error}");
-    assert_eq!(counts(&host), [12, 0]);
+    assert_eq!(counts(&host), [4, 0]);
 }
 
 /// Returns the PEM of a key with this secret number.
@@ -235,89 +166,9 @@ fn extreme_keys_sign() {
     }
 }
 
-/// `openssl dgst` and X.509 sign in pieces, with copied contexts.
 #[test]
-fn messages_are_signed_in_pieces_with_copied_contexts() {
+fn parameters_are_read() {
     let Some((host, key)) = p256() else { return };
-    let first = MdContext::new();
-    let init = libcrypto::EVP_DigestSignInit_ex;
-    host.digest_init(init, &first, &key, OURS, c"SHA512", &[]).unwrap();
-    first.update(b"a longer ").unwrap();
-    let second = first.copied();
-    first.update(b"message").unwrap();
-    second.update(b"story").unwrap();
-    for (context, message) in [(first, &b"a longer message"[..]), (second, b"a longer story")] {
-        let made = context.finish().unwrap();
-        host.verify(&key, DEFAULT, c"SHA512", &[], message, &made).unwrap();
-    }
-    errors(); // OpenSSL 4.0 searches for a hash function that matches the query
-}
-
-/// The algorithm identifier that X.509 stores with a signature.
-#[test]
-fn algorithm_identifiers_equal_openssl_s() {
-    let Some((host, key)) = p256() else { return };
-    for digest in DIGESTS {
-        let identifier = |query| host.algorithm_id(&key, query, digest, &[]);
-        let ours = identifier(ANY).unwrap();
-        let has_none = ["MD5", "MD5-SHA1", "RIPEMD160", "SM3", "SHA512-224", "SHA512-256"]
-            .contains(&digest.to_str().unwrap());
-        assert_eq!(ours.is_empty(), has_none, "{digest:?}");
-        // without an identifier, OpenSSL 3.0 fails and leaves no error
-        assert!(has_none || ours == identifier(DEFAULT).unwrap(), "{digest:?}");
-    }
-    errors();
-}
-
-/// Without a digest, the first 32 bytes count: `openssl pkeyutl -sign`, `openssl speed`.
-#[test]
-fn bytes_are_signed_and_verified_raw() {
-    let Some((host, key)) = p256() else { return };
-    let operation = |query, init, digest: Option<&CStr>| {
-        let operation = host.operation(&key, query);
-        let params: Vec<_> =
-            digest.map(|name| libcrypto::text(c"digest", name)).into_iter().collect();
-        operation.init(init, &params).unwrap();
-        operation
-    };
-    for len in [1, 20, 31, 32, 33, 64, 200] {
-        let bytes = vec![5; len];
-        for (from, to) in [(OURS, DEFAULT), (DEFAULT, OURS), (OURS, OURS)] {
-            let signer = operation(from, libcrypto::EVP_PKEY_sign_init_ex, None);
-            let made = signer.run(libcrypto::EVP_PKEY_sign, &bytes).unwrap();
-            let verifier = operation(to, libcrypto::EVP_PKEY_verify_init_ex, None);
-            assert_eq!(verifier.verify(&made, &bytes), 1, "{len} {from:?} {to:?}");
-            assert_ne!(verifier.verify(&made, &[6; 32]), 1);
-        }
-    }
-    let signer = operation(OURS, libcrypto::EVP_PKEY_sign_init_ex, Some(c"SHA384"));
-    let error = signer.run(libcrypto::EVP_PKEY_sign, &[5; 32]).unwrap_err();
-    assert!(error.contains("length of the digest"), "{error}");
-    signer.run(libcrypto::EVP_PKEY_sign, &[5; 48]).unwrap();
-    errors();
-}
-
-/// All parameters of OpenSSL's context exist here. Test values of known answer tests (`kat`) and
-/// checks of FIPS do not.
-#[test]
-fn parameters_are_openssl_s() {
-    let Some((host, key)) = p256() else { return };
-    let rows = |query, settable: bool| -> BTreeSet<String> {
-        let operation = host.operation(&key, query);
-        operation.init(libcrypto::EVP_PKEY_sign_init_ex, &[]).unwrap();
-        let rows = if settable {
-            libcrypto::EVP_PKEY_CTX_settable_params
-        } else {
-            libcrypto::EVP_PKEY_CTX_gettable_params
-        };
-        let names =
-            operation.table(rows).into_iter().map(|(name, _)| name.to_str().unwrap().to_owned());
-        names.filter(|name| name != "kat" && !name.contains("fips")).collect()
-    };
-    for settable in [false, true] {
-        let (ours, theirs) = (rows(OURS, settable), rows(DEFAULT, settable));
-        assert!(ours.is_superset(&theirs), "{ours:?} {theirs:?}");
-    }
     let operation = host.operation(&key, OURS);
     let digest = [libcrypto::text(c"digest", c"SHA384")];
     operation.init(libcrypto::EVP_PKEY_sign_init_ex, &digest).unwrap();

@@ -1,21 +1,12 @@
 //! Keys, curves and operations that OpenSSL's own provider serves, as it would without this one.
 
-use openssl::ec::{Asn1Flag, EcGroup, EcKey};
+use openssl::ec::{EcGroup, EcKey};
 use openssl::nid::Nid;
 use openssl::pkey::PKey;
 
 use super::ecdsa::{OURS, counts, host, is_valid, p256, pem_of};
-use crate::host::libcrypto;
 use crate::host::x25519::ANY;
 use crate::host::{DEFAULT, Host, Key, errors, pem};
-
-/// Returns the PEM of a new key. The second one describes its curve by numbers instead of a name.
-fn new_pem(curve: Nid, is_explicit: bool) -> String {
-    let mut group = EcGroup::from_curve_name(curve).unwrap();
-    let flag = if is_explicit { Asn1Flag::EXPLICIT_CURVE } else { Asn1Flag::NAMED_CURVE };
-    group.set_asn1_flag(flag);
-    pem_of(EcKey::generate(&group).unwrap())
-}
 
 /// Signs and verifies as a server and a client do, and returns the numbers of this provider's
 /// operations.
@@ -27,26 +18,6 @@ fn operations_of(host: &Host, key: &Key) -> [u64; 2] {
     assert_eq!(errors(), "", "a refused key leaves no error");
     let after = counts(host);
     [after[0] - before[0], after[1] - before[1]]
-}
-
-#[test]
-fn other_curves_stay_with_openssl() {
-    let Some(host) = host() else { return };
-    let p256 = Nid::X9_62_PRIME256V1;
-    for (curve, is_explicit, expected) in [
-        (p256, false, [1, 1]),
-        (p256, true, [0, 0]),
-        (Nid::SECP224R1, false, [0, 0]),
-        (Nid::SECP384R1, false, [0, 0]),
-        (Nid::SECP384R1, true, [0, 0]),
-        (Nid::SECP521R1, false, [0, 0]),
-        (Nid::SECP256K1, false, [0, 0]),
-        (Nid::BRAINPOOL_P256R1, false, [0, 0]),
-        (Nid::X9_62_PRIME239V1, false, [0, 0]),
-    ] {
-        let key = host.key(&new_pem(curve, is_explicit));
-        assert_eq!(operations_of(&host, &key), expected, "{:?} {is_explicit}", curve.short_name());
-    }
 }
 
 /// A key without a private half verifies with OpenSSL's own provider, also after the same public
@@ -84,29 +55,6 @@ fn inconsistent_keys_stay_with_openssl() {
     assert_eq!((counts(&host), errors().as_str()), ([0, 0], ""));
     let first = host.key(&pem_of(first));
     assert_eq!(host.verify(&first, ANY, c"SHA256", &[], b"a message", &made), Ok(()));
-}
-
-/// Keys are generated, exchanged and compared by OpenSSL's own provider.
-#[test]
-fn other_operations_of_ec_keys_stay_with_openssl() {
-    let Some(host) = host() else { return };
-    let new = |group| {
-        let operation = host.operation_of(c"EC", ANY).unwrap();
-        operation.begin_key().unwrap();
-        operation.set(&[libcrypto::text(c"group", group)]).unwrap();
-        operation.generate().unwrap()
-    };
-    for (group, signatures) in [(c"P-256", 1), (c"P-384", 0)] {
-        let (one, two) = (new(group), new(group));
-        assert_eq!(one.provider(), "default");
-        let secret = host.derive(ANY, &one, &two).unwrap();
-        assert_eq!(host.derive(ANY, &two, &one).unwrap(), secret);
-        assert_eq!(one.compare(&two), 0);
-        assert_eq!(operations_of(&host, &one), [signatures; 2]);
-        // After the signature, the key has a copy in this provider.
-        assert_eq!(host.derive(ANY, &one, &two).unwrap(), secret);
-    }
-    assert_eq!(errors(), "");
 }
 
 /// If ECDSA is off, or has no kernels here, nothing of it is offered.

@@ -8,4 +8,5 @@ mod host;
 mod async_pause;
 mod ecdsa;
 mod left_to_openssl;
+mod tls_contexts;
 mod x25519;

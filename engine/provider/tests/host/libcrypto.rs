@@ -49,7 +49,6 @@ pub(crate) type ReadKey = unsafe extern "C" fn(
     *mut OSSL_LIB_CTX,
     *const c_char,
 ) -> *mut EVP_PKEY;
-pub(crate) type ParamsCallback = unsafe extern "C" fn(*const OSSL_PARAM, *mut c_void) -> c_int;
 pub(crate) type PasswordCallback =
     unsafe extern "C" fn(*mut c_char, c_int, c_int, *mut c_void) -> c_int;
 
@@ -74,8 +73,6 @@ functions! {
     (_: *const OSSL_PROVIDER, _: *mut OSSL_PARAM) -> c_int: OSSL_PROVIDER_get_params;
     (_: *const OSSL_PROVIDER) -> c_int: OSSL_PROVIDER_self_test;
     (_: *mut OSSL_LIB_CTX, _: *const c_char) -> c_int: OSSL_LIB_CTX_load_config;
-    (_: *const OSSL_PROVIDER, _: *const c_char, _: ParamsCallback, _: *mut c_void) -> c_int:
-        OSSL_PROVIDER_get_capabilities;
     (_: *const OSSL_PROVIDER) -> *const c_char: OSSL_PROVIDER_get0_name;
     (_: *const EVP_PKEY) -> *const OSSL_PROVIDER: EVP_PKEY_get0_provider;
     (_: *mut OSSL_LIB_CTX, _: *const c_char, _: *const c_char, _: *const u8, _: usize)
@@ -83,8 +80,6 @@ functions! {
     (_: *const EVP_PKEY, _: *mut u8, _: *mut usize) -> c_int:
         EVP_PKEY_get_raw_private_key EVP_PKEY_get_raw_public_key;
     (_: *mut EVP_PKEY, _: *const u8, _: usize) -> c_int: EVP_PKEY_set1_encoded_public_key;
-    (_: *mut EVP_PKEY, _: *const EVP_PKEY) -> c_int: EVP_PKEY_copy_parameters;
-    () -> *mut EVP_PKEY: EVP_PKEY_new;
     (_: *mut EVP_PKEY_CTX, _: *mut EVP_PKEY, _: c_int) -> c_int: EVP_PKEY_derive_set_peer_ex;
     (_: *mut EVP_PKEY_CTX, _: *mut u8, _: *mut usize) -> c_int: EVP_PKEY_derive;
     (_: *const c_void, _: c_int) -> *mut BIO: BIO_new_mem_buf;
@@ -97,60 +92,38 @@ functions! {
     (_: *mut EVP_PKEY) -> *mut EVP_PKEY: EVP_PKEY_dup;
     (_: *const EVP_PKEY, _: *const EVP_PKEY) -> c_int: EVP_PKEY_eq;
     (_: *const EVP_PKEY) -> c_int: EVP_PKEY_get_bits EVP_PKEY_get_size EVP_PKEY_get_security_bits;
-    (_: *mut EVP_PKEY, _: *mut c_char, _: usize) -> c_int: EVP_PKEY_get_default_digest_name;
     (_: *const EVP_PKEY, _: c_int, _: *mut *mut OSSL_PARAM) -> c_int: EVP_PKEY_todata;
-    (_: *mut BIO, _: *const EVP_PKEY, _: c_int, _: *mut c_void) -> c_int: EVP_PKEY_print_private;
-    (_: *const EVP_PKEY, _: *mut *mut u8) -> c_int: i2d_PrivateKey;
-    () -> *const c_void: BIO_s_mem;
-    (_: *const c_void) -> *mut BIO: BIO_new;
-    (_: *mut BIO, _: *mut c_void, _: c_int) -> c_int: BIO_read;
-    (_: *const EVP_PKEY, _: *const c_char, _: *mut *mut c_void) -> c_int: EVP_PKEY_get_bn_param;
-    (_: *mut c_void) -> (): BN_free;
     (_: *mut OSSL_PARAM) -> (): OSSL_PARAM_free;
     (_: *mut OSSL_LIB_CTX, _: *const c_char, _: *const c_char) -> *mut EVP_PKEY_CTX:
         EVP_PKEY_CTX_new_from_name;
     (_: *mut OSSL_LIB_CTX, _: *mut EVP_PKEY, _: *const c_char) -> *mut EVP_PKEY_CTX:
         EVP_PKEY_CTX_new_from_pkey;
-    (_: *const EVP_PKEY_CTX) -> *mut EVP_PKEY_CTX: EVP_PKEY_CTX_dup;
     (_: *mut EVP_PKEY_CTX) -> (): EVP_PKEY_CTX_free;
     (_: *mut EVP_PKEY_CTX, _: *const OSSL_PARAM) -> c_int:
         EVP_PKEY_CTX_set_params EVP_PKEY_sign_init_ex EVP_PKEY_verify_init_ex
-        EVP_PKEY_verify_recover_init_ex EVP_PKEY_encrypt_init_ex EVP_PKEY_decrypt_init_ex
-        EVP_PKEY_encapsulate_init EVP_PKEY_decapsulate_init;
-    (_: *mut EVP_PKEY_CTX, _: *mut u8, _: *mut usize, _: *mut u8, _: *mut usize) -> c_int:
-        EVP_PKEY_encapsulate;
+        EVP_PKEY_verify_recover_init_ex EVP_PKEY_encrypt_init_ex EVP_PKEY_decrypt_init_ex;
     (_: *mut EVP_PKEY_CTX, _: *mut OSSL_PARAM) -> c_int: EVP_PKEY_CTX_get_params;
     (_: *const EVP_PKEY) -> *const OSSL_PARAM: EVP_PKEY_gettable_params;
     (_: *const EVP_PKEY_CTX) -> *const OSSL_PARAM:
         EVP_PKEY_CTX_gettable_params EVP_PKEY_CTX_settable_params;
-    (_: *mut EVP_PKEY_CTX, _: *const c_char, _: *const c_char) -> c_int: EVP_PKEY_CTX_ctrl_str;
     (_: *mut EVP_PKEY_CTX) -> c_int:
-        EVP_PKEY_fromdata_init EVP_PKEY_keygen_init EVP_PKEY_paramgen_init EVP_PKEY_derive_init
-        EVP_PKEY_check EVP_PKEY_pairwise_check EVP_PKEY_private_check EVP_PKEY_public_check;
+        EVP_PKEY_fromdata_init EVP_PKEY_keygen_init EVP_PKEY_derive_init EVP_PKEY_pairwise_check
+        EVP_PKEY_private_check EVP_PKEY_public_check;
     (_: *mut EVP_PKEY_CTX, _: *mut *mut EVP_PKEY, _: c_int, _: *mut OSSL_PARAM) -> c_int:
         EVP_PKEY_fromdata;
     (_: *mut EVP_PKEY_CTX, _: *mut *mut EVP_PKEY) -> c_int: EVP_PKEY_generate;
-    (_: *mut EVP_PKEY_CTX, _: unsafe extern "C" fn(*mut EVP_PKEY_CTX) -> c_int) -> ():
-        EVP_PKEY_CTX_set_cb;
-    (_: *mut EVP_PKEY_CTX, _: c_int) -> c_int: EVP_PKEY_CTX_get_keygen_info;
-    (_: *mut EVP_PKEY_CTX, _: *mut c_void) -> (): EVP_PKEY_CTX_set_app_data;
-    (_: *mut EVP_PKEY_CTX) -> *mut c_void: EVP_PKEY_CTX_get_app_data;
     (_: *mut EVP_PKEY_CTX, _: *mut u8, _: *mut usize, _: *const u8, _: usize) -> c_int:
-        EVP_PKEY_sign EVP_PKEY_verify_recover EVP_PKEY_encrypt EVP_PKEY_decrypt
-        EVP_PKEY_decapsulate;
+        EVP_PKEY_sign EVP_PKEY_encrypt EVP_PKEY_decrypt;
     (_: *mut EVP_PKEY_CTX, _: *const u8, _: usize, _: *const u8, _: usize) -> c_int:
         EVP_PKEY_verify;
     () -> *mut EVP_MD_CTX: EVP_MD_CTX_new;
     (_: *mut EVP_MD_CTX) -> (): EVP_MD_CTX_free;
-    (_: *mut EVP_MD_CTX, _: *const EVP_MD_CTX) -> c_int: EVP_MD_CTX_copy_ex;
     (_: *const EVP_MD_CTX) -> *mut EVP_PKEY_CTX: EVP_MD_CTX_get_pkey_ctx;
     (_: *mut EVP_MD_CTX, _: *mut *mut EVP_PKEY_CTX, _: *const c_char, _: *mut OSSL_LIB_CTX,
      _: *const c_char, _: *mut EVP_PKEY, _: *const OSSL_PARAM) -> c_int:
         EVP_DigestSignInit_ex EVP_DigestVerifyInit_ex;
     (_: *mut EVP_MD_CTX, _: *mut u8, _: *mut usize, _: *const u8, _: usize) -> c_int:
         EVP_DigestSign;
-    (_: *mut EVP_MD_CTX, _: *const c_void, _: usize) -> c_int: EVP_DigestSignUpdate;
-    (_: *mut EVP_MD_CTX, _: *mut u8, _: *mut usize) -> c_int: EVP_DigestSignFinal;
     (_: *mut EVP_MD_CTX, _: *const u8, _: usize, _: *const u8, _: usize) -> c_int: EVP_DigestVerify;
     () -> c_ulong: ERR_get_error;
     (_: c_ulong, _: *mut c_char, _: usize) -> (): ERR_error_string_n;

@@ -37,6 +37,15 @@ pub(crate) fn has_lanes() -> bool {
     !matches!(workspace.lane_kernel(), tollgate_mont::LaneKernel::Portable)
 }
 
+/// Returns whether kernels of the curves run here. Prints that a test did not run otherwise.
+pub(crate) fn has_curves() -> bool {
+    let has_curves = P256::best().is_ok();
+    if !has_curves {
+        println!("not run: this processor has no kernels of the curves");
+    }
+    has_curves
+}
+
 /// A library context with `default` and the provider, loaded in this order.
 pub(crate) struct Host {
     pub(crate) context: *mut OSSL_LIB_CTX,
@@ -101,11 +110,7 @@ impl Host {
     /// The same, with curves that the lines switch on. Returns `None` if no kernels run here:
     /// OpenSSL has these operations then.
     pub(crate) fn with_curves(lines: &str) -> Option<Self> {
-        if P256::best().is_err() {
-            println!("not run: this processor has no kernels of the curves");
-            return None;
-        }
-        Some(Self::configured(lines))
+        has_curves().then(|| Self::configured(lines))
     }
 
     /// Loads the provider before `default`.
@@ -186,34 +191,6 @@ impl Host {
         unsafe { CStr::from_ptr(text) }.to_str().unwrap().into()
     }
 
-    /// Calls `each` with each of the provider's capabilities of this name.
-    pub(crate) fn capabilities(
-        &self,
-        of_default: bool,
-        name: &CStr,
-        mut each: impl FnMut(&[(&CStr, OSSL_PARAM)]),
-    ) {
-        unsafe extern "C" fn call<F: FnMut(&[(&CStr, OSSL_PARAM)])>(
-            params: *const OSSL_PARAM,
-            each: *mut core::ffi::c_void,
-        ) -> c_int {
-            // SAFETY: `each` below, which nothing else uses meanwhile.
-            let each = unsafe { &mut *each.cast::<F>() };
-            each(&libcrypto::list(params));
-            1
-        }
-        fn caller<F: FnMut(&[(&CStr, OSSL_PARAM)])>(_: &F) -> libcrypto::ParamsCallback {
-            call::<F>
-        }
-        let provider = if of_default { self.default } else { self.tollgate };
-        let (callback, each) = (caller(&each), (&raw mut each).cast());
-        // SAFETY: a provider, a string, and a callback with its argument.
-        let done = unsafe {
-            libcrypto::OSSL_PROVIDER_get_capabilities(provider, name.as_ptr(), callback, each)
-        };
-        assert_eq!(done, 1, "{}", errors());
-    }
-
     pub(crate) fn self_test(&self) -> c_int {
         // SAFETY: a provider.
         unsafe { libcrypto::OSSL_PROVIDER_self_test(self.tollgate) }
@@ -292,22 +269,6 @@ impl Host {
         let (digest, query, params) = (digest.as_ptr(), query.as_ptr(), params.as_ptr());
         // SAFETY: a context, strings, a key, parameters: all outlive the call.
         check(unsafe { init(context.0, null, digest, self.context, query, key.0, params) })
-    }
-
-    /// Returns the identifier that X.509 stores with a signature.
-    pub(crate) fn algorithm_id(
-        &self,
-        key: &Key,
-        query: &CStr,
-        digest: &CStr,
-        params: &[(&CStr, &CStr)],
-    ) -> Result<Vec<u8>, String> {
-        let context = MdContext::new();
-        let init = libcrypto::EVP_DigestSignInit_ex;
-        self.digest_init(init, &context, key, query, digest, params).unwrap();
-        let mut bytes = [0; 128];
-        let got = context.operation().get(&[libcrypto::octets(c"algorithm-id", &mut bytes)])?;
-        Ok(bytes[..got[0].return_size].to_vec())
     }
 
     /// Creates a context for an operation on a key.

@@ -16,35 +16,12 @@ impl MdContext {
         Self(unsafe { libcrypto::EVP_MD_CTX_new() })
     }
 
-    /// Hashes a piece of the message to sign.
-    pub(crate) fn update(&self, piece: &[u8]) -> Result<(), String> {
-        // SAFETY: a context, and a piece of the message.
-        check(unsafe {
-            libcrypto::EVP_DigestSignUpdate(self.0, piece.as_ptr().cast(), piece.len())
-        })
-    }
-
-    /// Signs the message that was hashed in pieces.
-    pub(crate) fn finish(&self) -> Result<Vec<u8>, String> {
-        // SAFETY: the context is valid. `out` is a buffer of `len` bytes, or NULL to query the
-        // length.
-        with_buffer(|out, len| unsafe { libcrypto::EVP_DigestSignFinal(self.0, out, len) })
-    }
-
     /// Signs a message in one call.
     pub(crate) fn sign(&self, message: &[u8]) -> Result<Vec<u8>, String> {
         let (tbs, tbs_len) = (message.as_ptr(), message.len());
         // SAFETY: the context and the message are valid. `out` is a buffer of `len` bytes, or NULL
         // to query the length.
         with_buffer(|out, len| unsafe { libcrypto::EVP_DigestSign(self.0, out, len, tbs, tbs_len) })
-    }
-
-    /// Copies the state of a message into a new context.
-    pub(crate) fn copied(&self) -> Self {
-        let copy = Self::new();
-        // SAFETY: two contexts.
-        check(unsafe { libcrypto::EVP_MD_CTX_copy_ex(copy.0, self.0) }).unwrap();
-        copy
     }
 
     /// Returns the key context, which this context owns.
@@ -94,8 +71,6 @@ type Describe = unsafe extern "C" fn(*const EVP_PKEY_CTX) -> *const OSSL_PARAM;
 /// An operation: how it starts, and how it runs.
 pub(crate) type Kind = (Init, Step);
 pub(crate) const SIGN: Kind = (libcrypto::EVP_PKEY_sign_init_ex, libcrypto::EVP_PKEY_sign);
-pub(crate) const RECOVER: Kind =
-    (libcrypto::EVP_PKEY_verify_recover_init_ex, libcrypto::EVP_PKEY_verify_recover);
 pub(crate) const ENCRYPT: Kind = (libcrypto::EVP_PKEY_encrypt_init_ex, libcrypto::EVP_PKEY_encrypt);
 pub(crate) const DECRYPT: Kind = (libcrypto::EVP_PKEY_decrypt_init_ex, libcrypto::EVP_PKEY_decrypt);
 
@@ -136,12 +111,6 @@ impl Operation {
     pub(crate) fn table(&self, describe: Describe) -> Vec<(&CStr, OSSL_PARAM)> {
         // SAFETY: a context.
         libcrypto::list(unsafe { describe(self.0) })
-    }
-
-    /// Copies the context with its settings.
-    pub(crate) fn copied(&self) -> Self {
-        // SAFETY: a context.
-        Self(unsafe { libcrypto::EVP_PKEY_CTX_dup(self.0) })
     }
 
     /// Starts the generation of a key.

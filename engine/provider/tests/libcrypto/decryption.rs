@@ -4,7 +4,7 @@ use core::ffi::{CStr, c_int, c_uint};
 
 use crate::host::libcrypto::{self, OSSL_PARAM};
 use crate::host::operation::{DECRYPT, ENCRYPT};
-use crate::host::{DEFAULT, DEMAND, Host, Key, PREFER, errors, pem};
+use crate::host::{DEFAULT, DEMAND, Host, Key, errors};
 
 fn encrypt(host: &Host, key: &Key, query: &CStr, params: &[OSSL_PARAM], message: &[u8]) -> Vec<u8> {
     host.run(key, query, ENCRYPT, params, message).unwrap()
@@ -23,54 +23,6 @@ fn decrypt(
 /// Returns a ciphertext from arbitrary bytes, including their padding.
 fn encrypt_raw(host: &Host, key: &Key, em: &[u8]) -> Vec<u8> {
     encrypt(host, key, DEFAULT, &[libcrypto::text(c"pad-mode", c"none")], em)
-}
-
-#[test]
-fn messages_pass_between_the_providers() {
-    let host = Host::module();
-    let mut label = *b"label";
-    for name in ["rsa-1024.pem", "rsa-2047.pem", "rsa-2048.pem", "rsa-4096.pem"] {
-        let key = host.key(&pem(name));
-        let pkcs1 = vec![libcrypto::text(c"pad-mode", c"pkcs1")];
-        let oaep = vec![libcrypto::text(c"pad-mode", c"oaep")];
-        let oaep256 = vec![
-            libcrypto::text(c"pad-mode", c"oaep"),
-            libcrypto::text(c"digest", c"SHA256"),
-            libcrypto::text(c"mgf1-digest", c"SHA1"),
-            libcrypto::octets(c"oaep-label", &mut label),
-        ];
-        for params in [pkcs1, oaep, oaep256] {
-            for message in [&b""[..], b"m", &[7; 62]] {
-                for (from, to) in [(PREFER, DEFAULT), (DEFAULT, PREFER), (DEMAND, DEMAND)] {
-                    let ours = u64::from(to != DEFAULT);
-                    let made = encrypt(&host, &key, from, &params, message);
-                    let (count, got) =
-                        host.counted("decryptions", || decrypt(&host, &key, to, &params, &made));
-                    assert_eq!((count, got.as_deref()), (ours, Ok(message)), "{name}");
-                }
-            }
-        }
-    }
-}
-
-#[test]
-fn raw_operations_equal_openssl_s() {
-    let (host, key) = Host::module().with_key("rsa-2048.pem");
-    let params = [libcrypto::text(c"pad-mode", c"none")];
-    for number in [vec![7; 256], vec![1; 255], vec![2], vec![0], vec![]] {
-        let ours = decrypt(&host, &key, DEMAND, &params, &number).unwrap();
-        match decrypt(&host, &key, DEFAULT, &params, &number) {
-            Ok(theirs) => assert_eq!(ours, theirs, "{} bytes", number.len()),
-            Err(why) => assert!(number.is_empty(), "{why}"), // OpenSSL 4.0
-        }
-    }
-    for query in [DEMAND, DEFAULT] {
-        assert!(decrypt(&host, &key, query, &[], &[]).is_err(), "with padding");
-    }
-    let error = decrypt(&host, &key, DEMAND, &params, &[0xff; 256]).unwrap_err();
-    assert!(error.contains("not below the modulus"), "{error}");
-    let error = decrypt(&host, &key, DEMAND, &params, &[1; 257]).unwrap_err();
-    assert!(error.contains("longer than the modulus"), "{error}");
 }
 
 /// Returns encodings `00 02`, padding, `00`, message; each has one part changed.
@@ -94,29 +46,6 @@ fn bad_paddings(size: usize, message: &[u8]) -> Vec<Vec<u8>> {
         changed(&|em| em.iter_mut().skip(2).for_each(|byte| *byte |= 1)),
         changed(&|em| em[2..].fill(0)),
     ]
-}
-
-#[test]
-fn bad_pkcs1_padding_decrypts_to_a_fixed_random_message() {
-    let (host, key) = Host::module().with_key("rsa-2048.pem");
-    let (mut lengths, mut answers) = (Vec::new(), Vec::new());
-    for em in bad_paddings(256, b"a message") {
-        let ciphertext = encrypt_raw(&host, &key, &em);
-        let answer = decrypt(&host, &key, DEMAND, &[], &ciphertext).unwrap();
-        assert_eq!(decrypt(&host, &key, DEMAND, &[], &ciphertext).as_ref(), Ok(&answer));
-        assert!(answer.len() <= 245);
-        lengths.push(answer.len());
-        answers.push(answer);
-
-        let mut off: c_uint = 0;
-        let params = [libcrypto::uint(c"implicit-rejection", &mut off)];
-        let error = decrypt(&host, &key, DEMAND, &params, &ciphertext).unwrap_err();
-        assert!(error.contains("padding is not valid"), "{error}");
-    }
-    lengths.dedup();
-    assert!(lengths.len() > 1, "the lengths of random messages differ");
-    assert!(answers.iter().all(|answer| answer != b"a message"));
-    assert_eq!(errors(), "");
 }
 
 /// Returns parameters for `RSA_PKCS1_WITH_TLS_PADDING`, the version of TLS that the client offered,
@@ -171,19 +100,6 @@ fn tls_decryption_always_gives_48_bytes() {
     let params = tls(&mut settings);
     let error = decrypt(&host, &key, DEMAND, &params, &good).unwrap_err();
     assert!(error.contains("set tls-client-version"), "{error}");
-}
-
-#[test]
-fn contexts_are_copied_with_their_settings() {
-    let (host, key) = Host::module().with_key("rsa-2048.pem");
-    let params = [libcrypto::text(c"pad-mode", c"oaep"), libcrypto::text(c"digest", c"SHA384")];
-    let ciphertext = encrypt(&host, &key, DEFAULT, &params, b"a message");
-    let first = host.operation(&key, DEMAND);
-    first.init(libcrypto::EVP_PKEY_decrypt_init_ex, &params).unwrap();
-    let second = first.copied();
-    drop(first);
-    let message = second.run(libcrypto::EVP_PKEY_decrypt, &ciphertext);
-    assert_eq!(message.as_deref(), Ok(&b"a message"[..]), "{}", errors());
 }
 
 #[test]

@@ -10,7 +10,6 @@ mod async_job;
 mod async_pause;
 mod decryption;
 mod fork;
-mod generation;
 mod keys;
 mod parameters;
 mod signatures;

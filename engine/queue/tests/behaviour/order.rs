@@ -5,7 +5,7 @@ use std::thread;
 
 use tollgate_queue::{Caller, Config, Error};
 
-use super::toy::{Doubler, Doubling, Refused};
+use super::toy::{Doubler, Doubling};
 use super::{Toy, doubled, four, queue};
 
 #[test]
@@ -71,22 +71,6 @@ fn a_flood_of_one_caller_or_key_does_not_block_others() {
         assert!(log.lock().unwrap().len() <= 2, "{:?}", log.lock().unwrap());
         drop(tickets);
     }
-}
-
-#[test]
-fn run_many_with_more_requests_than_slots() {
-    let (queue, caller, _) = four();
-    let mut found = vec![None; 1000];
-    let fill = |i: usize, job: &mut Doubling| {
-        job.x = i as u64;
-        if i % 10 == 3 { Err(Refused) } else { Ok(()) }
-    };
-    caller.run_many(1000, fill, |i, end| found[i] = Some(end.map(|job| job.doubled))).unwrap();
-    for (i, end) in (0..).zip(found) {
-        let expected = if i % 10 == 3 { Err(Error::Rejected(Refused)) } else { Ok(2 * i) };
-        assert_eq!(end.unwrap(), expected);
-    }
-    assert_eq!(queue.slots_in_use().unwrap(), 0);
 }
 
 /// After a batch of several requests the next batch lingers; `arrivals.rs` tests how long.

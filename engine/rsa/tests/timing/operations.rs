@@ -4,8 +4,9 @@ use tollgate_bench::{Leak, LeakPlan, Leakage};
 use tollgate_mont::{Kernel, LANES, LaneKernel, LimbKernel};
 use tollgate_rsa::{Form, Plans, PrivateRequest, Workspace, private_batch};
 
+use crate::judge::judge;
 use crate::keys::{KEYS, Numbers};
-use crate::{BITS, INPUTS, PLAN, chosen, judge};
+use crate::{BITS, INPUTS, PLAN, chosen};
 
 /// Number of times that keys are loaded to new places.
 const LAYOUTS: usize = 64;

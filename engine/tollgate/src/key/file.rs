@@ -1,60 +1,20 @@
-//! `tollgate key show` and `key check`: prints the properties of a key file, or a line with a
-//! verdict for each test of its key.
+//! `tollgate key check`: prints a line with a verdict for each test of a key file.
 
 use core::fmt;
 use std::path::Path;
 use std::process::ExitCode;
 
-use serde_json::{Value, json};
 use tollgate_rsa::pkcs1::{DecodeRsaPrivateKey as _, DecodeRsaPublicKey as _};
 use tollgate_rsa::pkcs8::EncodePublicKey as _;
 use tollgate_rsa::{Error, Found, Hash, PrivateKey, PublicKey, Rejected, Workspace, pem};
 
-use super::{Check, Show};
+use super::Check;
 use crate::error::CliError;
-use crate::output::{check_stdout, print, text_and_object};
+use crate::output::{check_stdout, print};
 use crate::read;
 
 /// The smallest secure modulus, in bits.
 const SECURE_BITS: usize = 2048;
-
-pub(super) fn show(options: &Show) -> Result<ExitCode, CliError> {
-    let file = KeyFile::read(&options.file)?;
-    text_and_object(options.json.as_deref(), &lines(&file), &json(&file))?;
-    Ok(ExitCode::SUCCESS)
-}
-
-fn prime_bits(file: &KeyFile) -> Option<[usize; 2]> {
-    match &file.key {
-        Either::Private(key) => Some(key.prime_bits()),
-        Either::Public(_) => None,
-    }
-}
-
-fn lines(file: &KeyFile) -> String {
-    let key = file.public();
-    let secure = if key.bits() < SECURE_BITS { " (insecure: below 2048)" } else { "" };
-    let mut text = format!("{file}\n{:16}{}{secure}\n", "bits", key.bits());
-    text += &format!("{:16}{}\n", "e", exponent(key));
-    if let Some([p, q]) = prime_bits(file) {
-        text += &format!("{:16}{p} and {q} bits\n", "primes");
-    }
-    text + &format!("{:16}{}\n", "SHA-256 of SPKI", fingerprint(key))
-}
-
-fn json(file: &KeyFile) -> Value {
-    let key = file.public();
-    json!({
-        "kind": file.kind(),
-        "format": file.format,
-        "encoding": file.encoding,
-        "bits": key.bits(),
-        "e": exponent(key),
-        "prime_bits": prime_bits(file),
-        "insecure": key.bits() < SECURE_BITS,
-        "spki_sha256": fingerprint(key),
-    })
-}
 
 enum Verdict {
     Good,
@@ -183,18 +143,15 @@ impl KeyFile {
             Either::Public(key) => key,
         }
     }
-
-    fn kind(&self) -> &'static str {
-        match &self.key {
-            Either::Private(_) => "private",
-            Either::Public(_) => "public",
-        }
-    }
 }
 
 impl fmt::Display for KeyFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "RSA {} key, {} in {}", self.kind(), self.format, self.encoding)
+        let kind = match &self.key {
+            Either::Private(_) => "private",
+            Either::Public(_) => "public",
+        };
+        write!(f, "RSA {kind} key, {} in {}", self.format, self.encoding)
     }
 }
 

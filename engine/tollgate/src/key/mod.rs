@@ -1,4 +1,4 @@
-//! `tollgate key`: generates, shows and checks RSA keys, and makes stubs of keys on a signer.
+//! `tollgate key`: generates and checks RSA keys, and makes stubs of keys on a signer.
 
 mod file;
 mod generate;
@@ -7,9 +7,8 @@ mod stub;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 
-use crate::command_line::OutputFile;
 use crate::error::CliError;
 pub use stub::public;
 
@@ -23,8 +22,6 @@ pub(crate) struct Key {
 pub(crate) enum SubVerb {
     /// Generate an RSA key, by FIPS 186-5
     Gen(Gen),
-    /// Print the properties of a key file, but no secret numbers
-    Show(Show),
     /// Validate a key: one line with a verdict for each test
     Check(Check),
     /// Print the stub of a key, for servers whose signer has the key
@@ -49,33 +46,9 @@ pub(crate) struct Gen {
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
-    /// Structure of the key, in PEM
-    #[arg(long, value_name = "FORMAT", default_value = "pkcs8")]
-    pub(crate) format: Format,
-
     /// Replace an existing file
     #[arg(long, requires = "output")]
     pub(crate) force: bool,
-}
-
-/// The structure around a private key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
-    /// BEGIN PRIVATE KEY
-    Pkcs8,
-    /// BEGIN RSA PRIVATE KEY
-    Pkcs1,
-}
-
-#[derive(Args, Clone, Debug)]
-pub(crate) struct Show {
-    /// A private or a public key, PEM or DER, PKCS#8, PKCS#1 or SPKI
-    #[arg(value_name = "FILE")]
-    pub(crate) file: PathBuf,
-
-    /// Write one JSON object with the properties to FILE, replacing it; - is standard output
-    #[arg(long, value_name = "FILE")]
-    pub(crate) json: Option<OutputFile>,
 }
 
 #[derive(Args, Clone, Debug)]
@@ -95,7 +68,6 @@ pub(crate) struct Stub {
 pub(crate) fn run(options: &Key) -> Result<ExitCode, CliError> {
     match &options.verb {
         SubVerb::Gen(options) => generate::run(options),
-        SubVerb::Show(options) => file::show(options),
         SubVerb::Check(options) => file::check(options),
         SubVerb::Stub(options) => stub::run(options),
     }

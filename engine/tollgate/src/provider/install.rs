@@ -12,10 +12,10 @@ use super::Install;
 use super::configuration::{Configuration, MARK, settings, snippet};
 use super::openssl::Openssl;
 use super::proof;
-use super::replace::Replaced;
 use crate::error::CliError;
 use crate::output::{check_stdout, print};
 use crate::read;
+use crate::write;
 
 struct Installation {
     /// The source of the module and its bytes; `None` if it is already installed.
@@ -23,19 +23,15 @@ struct Installation {
     module: PathBuf,
     configuration: PathBuf,
     text: String,
-    /// True if the configuration already has this text.
-    is_written: bool,
+    /// The text of the configuration that is there.
+    before: Option<String>,
 }
 
-/// Installs the provider, or prints the actions. After an error the previous state is restored.
+/// Installs the provider. Nothing changes before OpenSSL has signed with the module.
 pub(crate) fn run(options: &Install) -> Result<ExitCode, CliError> {
     let openssl = Openssl::find()?;
     let plan = Installation::new(&openssl, options)?;
     check_stdout()?;
-    if options.dry_run {
-        print(&plan.in_words())?;
-        return Ok(ExitCode::SUCCESS);
-    }
     plan.try_out()?;
     plan.carry_out()?;
     print(&format!("{}{}", plan.done(), next(&plan.configuration)))?;
@@ -55,26 +51,12 @@ impl Installation {
         let old = before.as_ref().map(|_| Configuration::read(&configuration)).transpose()?;
         let kept = old.as_ref().map(settings).unwrap_or_default();
         let text = snippet(base.as_deref().zip(below.as_ref()), &module, &kept)?;
-        Ok(Self {
-            copy: (!is_there).then_some((source, bytes)),
-            module,
-            configuration,
-            is_written: before.as_ref() == Some(&text),
-            text,
-        })
+        let copy = (!is_there).then_some((source, bytes));
+        Ok(Self { copy, module, configuration, text, before })
     }
 
-    fn in_words(&self) -> String {
-        let (module, configuration) = (self.module.display(), self.configuration.display());
-        let copy = match &self.copy {
-            Some((source, _)) => format!("would copy {} to {module}\n", source.display()),
-            None => format!("{module} is already installed\n"),
-        };
-        let write = match self.is_written {
-            false => format!("would write {configuration}:\n\n{}", self.text),
-            true => format!("{configuration} is already written\n"),
-        };
-        copy + &write
+    fn is_written(&self) -> bool {
+        self.before.as_ref() == Some(&self.text)
     }
 
     fn done(&self) -> String {
@@ -83,7 +65,7 @@ impl Installation {
             format!("{how:15}{}\n", file.display())
         };
         line(self.copy.is_some(), &self.module)
-            + &line(!self.is_written, &self.configuration)
+            + &line(!self.is_written(), &self.configuration)
             + "signs          as OpenSSL does, by its own command under this configuration\n"
     }
 
@@ -100,50 +82,67 @@ impl Installation {
         proof::prove(&trial).map(drop)
     }
 
-    /// Writes both files. If OpenSSL then does not sign, restores the previous files.
     fn carry_out(&self) -> Result<(), CliError> {
-        let mut replaced = Vec::new();
         if let Some((_, bytes)) = &self.copy {
             let folder = self.module.parent().unwrap_or(Path::new("/"));
-            fs::create_dir_all(folder)
-                .map_err(|error| error!("{}: {error}; run it as root", folder.display()))?;
-            replaced.push((Replaced::write(&self.module, bytes)?, None));
+            fs::create_dir_all(folder).map_err(refused(folder))?;
+            write::whole(&self.module, bytes, 0o644, true).map_err(refused(&self.module))?;
         }
-        if !self.is_written {
-            let backup = self.configuration.with_extension("cnf.bak");
-            let file = Replaced::write(&self.configuration, self.text.as_bytes())?;
-            replaced.push((file, Some(backup)));
+        if self.is_written() {
+            return Ok(());
         }
-        proof::prove(&self.configuration)?;
-        replaced.into_iter().try_for_each(|(file, backup)| file.keep(backup.as_deref()))
+        let configuration = &self.configuration;
+        if let Some(before) = &self.before {
+            let backup = backup(configuration);
+            write::whole(&backup, before.as_bytes(), 0o644, true).map_err(refused(&backup))?;
+        }
+        write::whole(configuration, self.text.as_bytes(), 0o644, true)
+            .map_err(refused(configuration))
     }
 }
 
-/// Removes both files. After an error both remain.
+/// The name of the configuration that was there before.
+fn backup(configuration: &Path) -> PathBuf {
+    configuration.with_extension("cnf.bak")
+}
+
+fn refused(path: &Path) -> impl Fn(io::Error) -> CliError {
+    move |error| {
+        let advice = match error.kind() {
+            io::ErrorKind::PermissionDenied => "; run it as root",
+            io::ErrorKind::NotFound => "; make the folder first",
+            _ => "",
+        };
+        error!("{}: {error}{advice}", path.display())
+    }
+}
+
+/// Removes both files.
 pub(crate) fn remove(options: &Install) -> Result<ExitCode, CliError> {
     let openssl = Openssl::find()?;
     let configuration = chosen(&openssl, options)?;
+    let module = openssl.module();
     let ours = read_ours(&configuration)?;
-    let has_settings =
-        ours.is_some() && !settings(&Configuration::read(&configuration)?).is_empty();
-    let backup = has_settings.then(|| configuration.with_extension("cnf.bak"));
-    let mut there = vec![(configuration.clone(), backup), (openssl.module(), None)];
-    there.retain(|(file, _)| file.exists());
     check_stdout()?;
-    if options.dry_run || there.is_empty() {
-        let lines = there.iter().map(|(file, _)| format!("would remove {}\n", file.display()));
-        let nothing = "nothing is installed\n".to_owned();
-        print(&lines.reduce(|all, line| all + &line).unwrap_or(nothing))?;
+    if ours.is_none() && !module.exists() {
+        print("nothing is installed\n")?;
         return Ok(ExitCode::SUCCESS);
     }
-    let mut removed = Vec::new();
-    for (file, backup) in there {
-        removed.push((Replaced::remove(&file)?, file, backup));
+    if ours.is_some() {
+        let has_settings = !settings(&Configuration::read(&configuration)?).is_empty();
+        let (removed, kept) = if has_settings {
+            let backup = backup(&configuration);
+            let kept = format!("; its settings are kept in {}", backup.display());
+            (fs::rename(&configuration, backup), kept)
+        } else {
+            (fs::remove_file(&configuration), String::new())
+        };
+        removed.map_err(refused(&configuration))?;
+        print(&format!("removed {}{kept}\n", configuration.display()))?;
     }
-    for (replaced, file, backup) in removed {
-        replaced.keep(backup.as_deref())?;
-        let kept = backup.map(|file| format!("; its settings are kept in {}", file.display()));
-        print(&format!("removed {}{}\n", file.display(), kept.unwrap_or_default()))?;
+    if module.exists() {
+        fs::remove_file(&module).map_err(refused(&module))?;
+        print(&format!("removed {}\n", module.display()))?;
     }
     print(&format!(
         "next: remove OPENSSL_CONF={} from your services (systemctl revert NAME) and restart them; \

@@ -18,7 +18,7 @@ const BYTES_MAX: u64 = 1 << 16;
 
 #[derive(Debug)]
 pub(super) struct ProcessFile {
-    pub(super) path: PathBuf,
+    path: PathBuf,
     pub(super) pid: u32,
     pub(super) program: String,
     /// Counters by name, without `tollgate_` and `_total`.

@@ -7,7 +7,6 @@ mod metrics;
 mod openssl;
 mod processes;
 mod proof;
-mod replace;
 mod stats;
 
 use std::path::PathBuf;
@@ -15,7 +14,6 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 
-use crate::command_line::OutputFile;
 use crate::error::CliError;
 
 #[derive(Args, Clone, Debug)]
@@ -36,10 +34,6 @@ pub(crate) enum SubVerb {
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Install {
-    /// Print the actions without performing them
-    #[arg(long)]
-    pub(crate) dry_run: bool,
-
     /// Remove module and configuration
     #[arg(long, conflicts_with = "module")]
     pub(crate) remove: bool,
@@ -69,14 +63,6 @@ pub(crate) struct Stats {
     /// Folder of the metrics [default: that of the configuration, else /run/tollgate]
     #[arg(long, value_name = "DIR")]
     pub(crate) metrics: Option<PathBuf>,
-
-    /// Write one JSON object with the counters to FILE, replacing it; - is standard output
-    #[arg(long, value_name = "FILE")]
-    pub(crate) json: Option<OutputFile>,
-
-    /// Remove the files of processes that have ended
-    #[arg(long, conflicts_with = "pid")]
-    pub(crate) prune: bool,
 }
 
 pub(crate) fn run(options: &Provider) -> Result<ExitCode, CliError> {

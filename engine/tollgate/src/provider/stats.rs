@@ -2,12 +2,9 @@
 
 use core::fmt::Write as _;
 use std::collections::BTreeMap;
-use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-
-use serde_json::{Value, json};
 
 use super::Stats;
 use super::check::answer;
@@ -16,14 +13,14 @@ use super::metrics::{self, ProcessFile};
 use super::openssl::Openssl;
 use super::processes::{self, Module, Process};
 use crate::error::CliError;
-use crate::output::{check_stdout, text_and_object};
+use crate::output::print;
 
 pub(crate) fn run(options: &Stats) -> Result<ExitCode, CliError> {
     let configuration = Openssl::find().map(|openssl| openssl.chosen(None)).ok();
     let folder = folder(options, configuration.as_deref())?;
     match options.pid {
-        Some(pid) => one(options, pid, &folder, &configuration.unwrap_or_default()),
-        None => all(options, &folder),
+        Some(pid) => one(pid, &folder, &configuration.unwrap_or_default()),
+        None => all(&folder),
     }
 }
 
@@ -38,23 +35,16 @@ fn folder(options: &Stats, configuration: Option<&Path>) -> Result<PathBuf, CliE
     Ok(said.unwrap_or("/run/tollgate").into())
 }
 
-fn all(options: &Stats, folder: &Path) -> Result<ExitCode, CliError> {
-    check_stdout()?;
+fn all(folder: &Path) -> Result<ExitCode, CliError> {
     let files = metrics::read(folder)
         .map_err(|error| error!("{error}; name the folder of `metrics = ...` with --metrics"))?;
     let (living, dead): (Vec<_>, Vec<_>) = files.iter().partition(|file| file.is_of_a_living());
-    if options.prune {
-        for file in &dead {
-            fs::remove_file(&file.path).map_err(CliError::about(file.path.display()))?;
-        }
-    }
-    let text = table(&living, &dead, folder, options.prune);
-    text_and_object(options.json.as_deref(), &text, &object(&living, &dead, folder))?;
+    print(&table(&living, &dead, folder))?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Prints the state of the module in a process, and its counters.
-fn one(options: &Stats, pid: u32, folder: &Path, conf: &Path) -> Result<ExitCode, CliError> {
+fn one(pid: u32, folder: &Path, conf: &Path) -> Result<ExitCode, CliError> {
     let process = processes::look(pid).map_err(|error| {
         let advice = match error.kind() {
             ErrorKind::PermissionDenied => "run it as root or as the process's user".to_owned(),
@@ -79,14 +69,7 @@ fn one(options: &Stats, pid: u32, folder: &Path, conf: &Path) -> Result<ExitCode
         (true, true) => text += &format!("{}\n", no_counts(&process, &within, folder)),
         _ => lines(&mut text, &counts),
     }
-    let object = json!({
-        "pid": pid,
-        "program": process.program,
-        "uses_tollgate": uses,
-        "why": why,
-        "counts": counts,
-    });
-    text_and_object(options.json.as_deref(), &text, &object)?;
+    print(&text)?;
     Ok(if uses { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
@@ -124,7 +107,7 @@ fn lines(text: &mut String, counts: &BTreeMap<String, u64>) {
     }
 }
 
-fn table(living: &[&ProcessFile], dead: &[&ProcessFile], folder: &Path, pruned: bool) -> String {
+fn table(living: &[&ProcessFile], dead: &[&ProcessFile], folder: &Path) -> String {
     let mut text = String::new();
     for file in living {
         text += &format!(
@@ -139,9 +122,7 @@ fn table(living: &[&ProcessFile], dead: &[&ProcessFile], folder: &Path, pruned: 
     lines(&mut text, &sum(living));
     if !dead.is_empty() {
         let signatures = signatures(&sum(dead));
-        let next =
-            if pruned { "their files are removed now" } else { "--prune removes their files" };
-        text += &format!("{} that have ended made {signatures} signatures; {next}\n", pids(dead));
+        text += &format!("{} that have ended made {signatures} signatures\n", pids(dead));
     }
     text
 }
@@ -160,20 +141,4 @@ fn pids(files: &[&ProcessFile]) -> usize {
     let mut pids: Vec<u32> = files.iter().map(|file| file.pid).collect();
     pids.dedup();
     pids.len()
-}
-
-fn object(living: &[&ProcessFile], dead: &[&ProcessFile], folder: &Path) -> Value {
-    let each: Vec<_> = living
-        .iter()
-        .map(|file| {
-            let (pid, program, counts) = (file.pid, &file.program, &file.counts);
-            json!({ "pid": pid, "program": program, "counts": counts })
-        })
-        .collect();
-    json!({
-        "folder": folder,
-        "running": each,
-        "counts": sum(living),
-        "ended": { "processes": pids(dead), "counts": sum(dead) },
-    })
 }

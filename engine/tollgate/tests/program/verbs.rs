@@ -4,7 +4,7 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
 
-use crate::program::{keys, refused, run, said, scratch, start};
+use crate::program::{refused, run, said, scratch, start};
 
 #[test]
 fn a_verb_that_measures_runs_tollgate_ladder_from_the_folder_of_the_program() {
@@ -35,23 +35,11 @@ fn wrong_options_are_refused_with_the_help_of_their_verb() {
         ("key gen --force", "--output"),
         ("provider install --remove --module x.so", "cannot be used with"),
         ("provider stats --pid 0", "0 is not in 1.."),
-        ("provider stats --pid 1 --prune", "cannot be used with"),
         ("provider switch", "unrecognized subcommand"),
         ("signer", "--config"),
     ] {
         refused(&run(&line.split(' ').collect::<Vec<_>>()), why);
     }
-}
-
-#[test]
-fn an_input_is_not_overwritten() {
-    let file = scratch("precious");
-    fs::copy(keys().join("rsa-512.pem"), &file).unwrap();
-    let before = fs::read(&file).unwrap();
-    let other =
-        format!("{}/./{}", file.parent().unwrap().display(), file.file_name().unwrap().display());
-    refused(&run(&["key", "show", file.name(), "--json", &other]), "would be overwritten");
-    assert_eq!(fs::read(&file).unwrap(), before);
 }
 
 #[test]

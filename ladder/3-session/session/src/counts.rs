@@ -201,14 +201,12 @@ fn key_block(suite: Suite) -> u32 {
 #[cfg(test)]
 mod tests {
     use tollgate_load::Protocol;
-    use tollgate_record::vocabulary as word;
     use tollgate_server::in_memory::Worker;
     use tollgate_server::{Config, Engine, KeyKind};
     use tollgate_tls_client::Group;
 
     use super::*;
     use crate::handshake::Handshake;
-    use crate::libcrypto::is_without_hybrid;
     use crate::plan::SessionPlan;
     use crate::primitive::HASH_BYTES;
     use crate::workers::Workers;
@@ -299,18 +297,6 @@ mod tests {
         let workers = Workers::of(&plan).unwrap();
         let recording = Recording::of(&session, workers.of_session(&session)).unwrap();
         (need(&session, &recording, DATA).unwrap(), recording)
-    }
-
-    #[test]
-    fn with_a_kem_the_server_encapsulates() {
-        if is_without_hybrid() {
-            return;
-        }
-        let group = Group::X25519MlKem768;
-        let usual = Session::new(KeyKind::EcdsaP256, Protocol::Tls13, Engine::OpenSsl, 0);
-        let (need, _) = planned(Session { group: Some(group), ..usual });
-        let expected = Need::default().and(1.0, Primitive::Encapsulate(group));
-        assert_eq!(need.of(word::PART_KEY_EXCHANGE), expected);
     }
 
     #[test]

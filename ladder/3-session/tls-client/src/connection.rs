@@ -10,6 +10,7 @@ use crate::input::{Input, Joined, Received};
 use crate::output::Output;
 use crate::phase::{Await, SessionPhase};
 use crate::protect::RecordKey;
+use crate::public_key::PublicKey;
 use crate::saved::{Kept, SavedSession};
 use crate::session::{Facts, Session};
 use crate::wire::{AlertDescription, AlertLevel, Content};
@@ -329,6 +330,11 @@ impl Connection {
     pub fn leaf(&self) -> Option<&[u8]> {
         let leaf = self.leaf.as_ref().filter(|_| self.facts.leaf_bytes > 0);
         leaf.map(|leaf| &*leaf.der)
+    }
+
+    /// Returns the kind of the key in the server's certificate, if the server has sent one.
+    pub fn key(&self) -> Option<PublicKey> {
+        self.leaf.as_ref().filter(|_| self.facts.leaf_bytes > 0).map(|leaf| leaf.key)
     }
 
     /// Returns the configuration.

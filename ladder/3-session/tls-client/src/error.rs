@@ -83,8 +83,6 @@ errors! {
         FilledTooMuch = "more bytes announced as received than there was space for";
         GroupTwice = "a group occurs twice in the settings; give each once";
         GroupUnfit = "a group does not fit the suite; leave it out";
-        Identity = "a client certificate is DER of X.509 on RSA, P-256, P-384 or Ed25519, with its \
-            own key in PKCS#8";
         NoGroup = "the suite needs a group; give at least one";
         NoScheme = "no signature scheme; give at least one";
         NotEstablished = "application data or a key update before the end of the handshake";
@@ -101,7 +99,6 @@ errors! {
     Unavailable {
         KeyGeneration = "generating a key pair failed; test the machine";
         Random = "the system gave no random bytes; repair it, or retry";
-        Signature = "signing with the client certificate's key failed; test the key";
     }
 }
 

@@ -85,48 +85,31 @@ impl Deref for Secret {
 
 /// The transcript hash.
 #[derive(Clone)]
-pub(crate) struct Transcript {
-    context: Context,
-    /// The messages, if a signature will cover them.
-    messages: Option<Vec<u8>>,
-}
+pub(crate) struct Transcript(Context);
 
 impl Transcript {
     pub(crate) fn new(hash: Hash) -> Self {
-        Self { context: Context::new(hash.algorithm()), messages: None }
-    }
-
-    /// Creates a transcript that keeps the messages.
-    pub(crate) fn kept(hash: Hash) -> Self {
-        Self { messages: Some(Vec::new()), ..Self::new(hash) }
+        Self(Context::new(hash.algorithm()))
     }
 
     pub(crate) fn add(&mut self, message: &[u8]) {
-        self.context.update(message);
-        if let Some(messages) = &mut self.messages {
-            messages.extend_from_slice(message);
-        }
+        self.0.update(message);
     }
 
     /// Returns the hash of all messages so far.
     pub(crate) fn hash(&self) -> Digest {
-        self.context.clone().finish()
+        self.0.clone().finish()
     }
 
     /// Returns the length of the hash, in bytes.
     pub(crate) fn hash_bytes(&self) -> usize {
-        self.context.algorithm().output_len()
-    }
-
-    /// Returns all messages so far, if they are kept.
-    pub(crate) fn messages(&self) -> Option<&[u8]> {
-        self.messages.as_deref()
+        self.0.algorithm().output_len()
     }
 
     /// Replaces the first `ClientHello` by its hash (RFC 8446 §4.4.1).
     pub(crate) fn retry(&mut self) {
         let hash = self.hash();
-        self.context = Context::new(self.context.algorithm());
+        self.0 = Context::new(self.0.algorithm());
         let length = u8::try_from(hash.as_ref().len()).expect("a hash is short");
         self.add(&[Message::MESSAGE_HASH.0, 0, 0, length]);
         self.add(hash.as_ref());

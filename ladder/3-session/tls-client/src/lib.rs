@@ -19,7 +19,8 @@
 //! certificate's key. **Never checked: whose certificate it is, chains, names, dates and
 //! revocation.** So this client does not authenticate the server; do not use it for sensitive data.
 //!
-//! Not offered: compression, renegotiation, external pre-shared keys.
+//! Not offered: compression, renegotiation, external pre-shared keys. A server that requests a
+//! client certificate gets an empty one.
 //!
 //! # When a handshake counts
 //! [`Connection::is_established`] tells that the client has finished. [`Connection::confirmation`]
@@ -51,7 +52,6 @@ mod error;
 mod exchange;
 mod hash;
 mod hello;
-mod identity;
 mod input;
 mod output;
 mod phase;
@@ -77,8 +77,8 @@ mod wire;
 pub use config::Config;
 pub use connection::{Confirmation, Connection, Event};
 pub use error::{Error, Found, Misuse, Unavailable, Violation};
-pub use identity::Identity;
 pub use phase::SessionPhase;
+pub use public_key::PublicKey;
 pub use registry::{Group, GroupNumber, SignatureScheme};
 pub use resume::Resume;
 pub use saved::{SavedSession, SessionKind};

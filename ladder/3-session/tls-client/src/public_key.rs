@@ -1,5 +1,7 @@
 //! Kinds of public keys in certificates, and their uses.
 
+use core::fmt;
+
 use aws_lc_rs::signature::{
     ECDSA_P256_SHA256_ASN1, ECDSA_P256_SHA384_ASN1, ECDSA_P384_SHA256_ASN1, ECDSA_P384_SHA384_ASN1,
     ED25519, RSA_PKCS1_2048_8192_SHA256, RSA_PKCS1_2048_8192_SHA384, RSA_PKCS1_2048_8192_SHA512,
@@ -25,11 +27,29 @@ const ED25519_ID: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.101.112")
 
 /// The kind of a public key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum PublicKey {
-    Rsa { bits: usize },
+pub enum PublicKey {
+    /// RSA, "rsa-2048".
+    Rsa {
+        /// The length of the modulus.
+        bits: usize,
+    },
+    /// ECDSA on P-256, "ecdsa-p256".
     P256,
+    /// ECDSA on P-384, "ecdsa-p384".
     P384,
+    /// Ed25519, "ed25519".
     Ed25519,
+}
+
+impl fmt::Display for PublicKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Rsa { bits } => write!(f, "rsa-{bits}"),
+            Self::P256 => f.write_str("ecdsa-p256"),
+            Self::P384 => f.write_str("ecdsa-p384"),
+            Self::Ed25519 => f.write_str("ed25519"),
+        }
+    }
 }
 
 impl PublicKey {

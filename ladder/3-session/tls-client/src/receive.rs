@@ -5,9 +5,7 @@ use std::sync::Arc;
 
 use crate::certificate::Leaf;
 use crate::connection::{Confirmation, Connection};
-use crate::decode::{Reader, put_vector};
 use crate::error::{Error, Found, Unavailable, Violation};
-use crate::identity::write_certificates;
 use crate::input::{Incoming, Received};
 use crate::phase::Await;
 use crate::protect::{BODY_TLS12, BODY_TLS13, FRAGMENT, HEADER};
@@ -213,40 +211,13 @@ impl Connection {
         Ok(())
     }
 
-    /// Stores the scheme for the client's signature, because the server requests a certificate.
-    pub(crate) fn certificate_asked(&mut self, schemes: Reader<'_>) -> Result<(), Violation> {
-        self.facts.client_certificate_asked = true;
-        if let Some(identity) = &self.config.settings.identity {
-            let tls13 = self.config.settings.suite.is_tls13();
-            self.facts.client_signature = identity.choose(schemes, tls13)?;
-        }
-        Ok(())
-    }
-
-    /// Queues the client certificate, or an empty one (RFC 5246 §7.4.6, RFC 8446 §4.4.2), if it was
-    /// requested.
+    /// Queues an empty certificate (RFC 5246 §7.4.6, RFC 8446 §4.4.2) if one was requested.
     pub(crate) fn say_certificate(&mut self) {
-        if !self.facts.client_certificate_asked {
-            return;
+        if self.facts.client_certificate_asked {
+            // TLS 1.3 has an empty context before the empty list
+            let bytes = if self.config.settings.suite.is_tls13() { 4 } else { 3 };
+            self.say(Message::CERTIFICATE, |out| out.extend(core::iter::repeat_n(0, bytes)));
         }
-        let tls13 = self.config.settings.suite.is_tls13();
-        let identity = self.config.settings.identity.clone();
-        let identity = identity.filter(|_| self.facts.client_signature.is_some());
-        let chain = identity.as_ref().map_or(&[][..], |identity| &identity.chain);
-        self.say(Message::CERTIFICATE, |out| write_certificates(out, chain, tls13));
-    }
-
-    /// Queues the signature, if a certificate was sent.
-    pub(crate) fn say_certificate_verify(&mut self, signed: &[u8]) -> Result<(), Unavailable> {
-        let identity = self.config.settings.identity.clone();
-        if let Some((identity, scheme)) = identity.zip(self.facts.client_signature) {
-            let signature = identity.sign(scheme, signed)?;
-            self.say(Message::CERTIFICATE_VERIFY, |out| {
-                out.extend(scheme.number().to_be_bytes());
-                put_vector(out, 2, |out| out.extend_from_slice(&signature));
-            });
-        }
-        Ok(())
     }
 
     /// Returns the server's leaf certificate. It always arrives before its first use.

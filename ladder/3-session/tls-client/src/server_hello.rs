@@ -285,19 +285,6 @@ pub(crate) fn early_data_bytes_max(extensions: Reader<'_>) -> Result<u32, Violat
     Ok(max)
 }
 
-/// Returns the schemes of a `CertificateRequest` of TLS 1.3 (RFC 8446 §4.3.2); empty for none.
-pub(crate) fn signature_algorithms(extensions: Reader<'_>) -> Result<Reader<'_>, Violation> {
-    let mut schemes = Reader::new(Message::CERTIFICATE_REQUEST, &[]);
-    each(extensions, |extension, mut content| {
-        if extension == Extension::SIGNATURE_ALGORITHMS {
-            schemes = content.vector(2, "signature_algorithms")?;
-            content.end("signature_algorithms")?;
-        }
-        Ok(())
-    })?;
-    Ok(schemes)
-}
-
 /// Reads the chosen protocol, which must be one of the offered ones (RFC 7301 §3.1).
 fn alpn(mut content: Reader<'_>, settings: &Settings) -> Result<usize, Violation> {
     if settings.alpn.is_empty() {

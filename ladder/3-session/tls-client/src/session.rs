@@ -29,11 +29,8 @@ pub struct Facts {
     pub encrypt_then_mac: bool,
     /// True if the server requested a second `ClientHello`, which costs a round trip.
     pub hello_retry: bool,
-    /// True if the server requested a client certificate.
+    /// True if the server requested a client certificate, and got an empty one.
     pub client_certificate_asked: bool,
-    /// The scheme of the client's signature; `None` if there was no request, or the certificate
-    /// was empty.
-    pub client_signature: Option<SignatureScheme>,
     /// The kind of the offered session; `None` if none was offered.
     pub offered: Option<SessionKind>,
     /// True if the server resumed the offered session; otherwise the handshake is full.
@@ -125,11 +122,7 @@ impl Session {
         let mut session = Self {
             random,
             server_random: [0; 32],
-            transcript: match settings.identity {
-                // the signature in TLS 1.2 may use another hash function than the suite
-                Some(_) if !settings.suite.is_tls13() => Transcript::kept(settings.suite.hash()),
-                _ => Transcript::new(settings.suite.hash()),
-            },
+            transcript: Transcript::new(settings.suite.hash()),
             verify: match settings.verify_signature {
                 VerifySignature::Always => true,
                 VerifySignature::Never => false,

@@ -1,11 +1,9 @@
 //! The offers and checks of a client.
 
 use core::num::NonZeroU32;
-use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::identity::Identity;
 use crate::registry::{Group, SignatureScheme};
 use crate::suite::{KeyExchange, Suite};
 
@@ -77,9 +75,6 @@ pub struct Settings {
     /// Premaster secrets of RSA key exchange. If they are reused, all handshakes with the same
     /// certificate send the same ciphertext.
     pub premaster: Freshness,
-    /// The client certificate. If it is `None`, or if none of its signature schemes fits, the
-    /// client answers a request with an empty certificate.
-    pub identity: Option<Arc<Identity>>,
 }
 
 impl Settings {
@@ -111,7 +106,6 @@ impl Settings {
             verify_signature: VerifySignature::Always,
             key_share: Freshness::Fresh,
             premaster: Freshness::Fresh,
-            identity: None,
         }
     }
 

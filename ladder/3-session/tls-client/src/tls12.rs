@@ -52,10 +52,10 @@ impl Connection {
             {
                 let mut r = Reader::new(Message::CERTIFICATE_REQUEST, body);
                 r.vector(1, "certificate_types")?;
-                let schemes = r.vector(2, "supported_signature_algorithms")?;
+                r.vector(2, "supported_signature_algorithms")?;
                 r.vector(2, "certificate_authorities")?;
                 r.end("trailing bytes")?;
-                self.certificate_asked(schemes)?;
+                self.facts.client_certificate_asked = true;
             }
             (Await::ServerHelloDone, Message::SERVER_HELLO_DONE) => {
                 Reader::new(Message::SERVER_HELLO_DONE, body).end("trailing bytes")?;
@@ -163,7 +163,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Queues the certificate if it is requested, `ClientKeyExchange`, `ChangeCipherSpec` and
+    /// Queues an empty certificate if one is requested, `ClientKeyExchange`, `ChangeCipherSpec` and
     /// Finished.
     fn answer_flight(&mut self) -> Result<(), Stop> {
         self.say_certificate();
@@ -172,11 +172,6 @@ impl Connection {
             KeyExchange::Rsa => self.exchange_rsa()?,
             _ => self.exchange_agreed()?,
         };
-        if let Some(messages) = self.session.transcript.messages() {
-            // RFC 5246 §7.4.8: the signature covers all messages so far
-            let messages = messages.to_vec();
-            self.say_certificate_verify(&messages)?;
-        }
         let encrypt_then_mac = self.facts.encrypt_then_mac;
         let (client, server) = master.record_keys(suite, self.session.randoms(), encrypt_then_mac);
         self.say_finished_tls12(&master, client);

@@ -15,7 +15,6 @@ use crate::saved::{Name, TICKET_BYTES_MAX};
 use crate::schedule::Psk;
 use crate::server_hello::{
     Asked, Hello13, early_data_bytes_max, encrypted_extensions, illegal, offered_scheme,
-    signature_algorithms,
 };
 use crate::session::EarlyData;
 use crate::wire::{Content, Message};
@@ -38,13 +37,13 @@ impl Connection {
             (Await::CertificateOrRequest, Message::CERTIFICATE_REQUEST) => {
                 let mut r = Reader::new(Message::CERTIFICATE_REQUEST, body);
                 let context = r.vector(1, "certificate_request_context")?;
-                let extensions = r.vector(2, "extensions")?;
+                r.vector(2, "extensions")?;
                 r.end("trailing bytes")?;
                 // RFC 8446 §4.3.2: only a post-handshake request has a context
                 if !context.is_empty() {
                     return Err(context.illegal("certificate_request_context").into());
                 }
-                self.certificate_asked(signature_algorithms(extensions)?)?;
+                self.facts.client_certificate_asked = true;
                 self.awaiting = Await::Certificate13;
             }
             (Await::CertificateOrRequest | Await::Certificate13, Message::CERTIFICATE) => {
@@ -156,7 +155,7 @@ impl Connection {
         self.facts.signature = Some(scheme);
         if self.session.verify {
             let leaf = self.known_leaf();
-            let message = signed_content(b"server", &self.session.transcript, &mut self.draft);
+            let message = signed_content(&self.session.transcript, &mut self.draft);
             leaf.verify(scheme, message, signature)?;
             self.facts.signature_verified = true;
         }
@@ -182,12 +181,6 @@ impl Connection {
         }
         self.output.seal_with(secrets.client.record_key(suite));
         self.say_certificate();
-        if self.facts.client_signature.is_some() {
-            let mut draft = core::mem::take(&mut self.draft);
-            let signed = signed_content(b"client", &self.session.transcript, &mut draft);
-            self.say_certificate_verify(signed)?;
-            self.draft = draft;
-        }
         let transcript = self.session.transcript.hash();
         let data = secrets.client.verify_data(transcript.as_ref());
         self.say(Message::FINISHED, |out| out.extend_from_slice(data.as_ref()));
@@ -259,12 +252,11 @@ impl Connection {
     }
 }
 
-/// Returns the input of the signature in a `CertificateVerify` (RFC 8446 §4.4.3).
-fn signed_content<'a>(side: &[u8; 6], transcript: &Transcript, draft: &'a mut Vec<u8>) -> &'a [u8] {
+/// Returns the input of the server's signature in a `CertificateVerify` (RFC 8446 §4.4.3).
+fn signed_content<'a>(transcript: &Transcript, draft: &'a mut Vec<u8>) -> &'a [u8] {
     draft.clear();
     draft.extend([b' '; 64]);
-    for part in [b"TLS 1.3, ", &side[..], b" CertificateVerify\0", transcript.hash().as_ref()] {
-        draft.extend_from_slice(part);
-    }
+    draft.extend_from_slice(b"TLS 1.3, server CertificateVerify\0");
+    draft.extend_from_slice(transcript.hash().as_ref());
     draft
 }

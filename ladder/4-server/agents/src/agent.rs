@@ -234,7 +234,7 @@ impl Agent {
     /// Finds the server, and asks for its consent.
     fn examine(&self, url: &str, address: core::net::SocketAddr, may_test: Option<&str>) {
         let site = url.parse().map_err(|error| format!("{url}: {error}")).and_then(|url| {
-            let site = Site::find(&url, may_test, None, &|_, _| Ok(vec![address]));
+            let site = Site::find(&url, may_test, &|_, _| Ok(vec![address]));
             site.map_err(|error| error.to_string())
         });
         let mut state = self.state();

@@ -277,7 +277,7 @@ impl Drop for Fleet {
 impl Agents for Controller {
     fn arm(&mut self, plan: &Plan, stop: &dyn Fn() -> bool) -> Result<(), Error> {
         let mut fleet = self.0.borrow_mut();
-        if plan.transactions.is_some() || plan.keeps_timeline || !plan.request.is_default() {
+        if plan.transactions.is_some() || !plan.request.is_default() {
             return Err(Error::Plan(
                 "agents send plain GET requests, for a time and not up to a number",
             ));

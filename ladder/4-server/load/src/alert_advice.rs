@@ -15,24 +15,23 @@ pub const fn alert_advice(alert: Alert, phase: Phase) -> &'static str {
         // before TLS 1.3, OpenSSL sends this alert if it gets no certificate
         Alert::HANDSHAKE_FAILURE if !matches!(phase, Phase::Hello) => {
             "the server may require a client certificate, or has no signature scheme in common \
-             with this client: give --client-cert and --client-key, and see its log"
+             with this client: let it serve clients without a certificate, and see its log"
         }
         Alert::HANDSHAKE_FAILURE | Alert::INSUFFICIENT_SECURITY => {
             "suite, group or signature scheme: the server has none that this client offers: \
              select others with --suites, --group or --protocol, or enable one in the server"
         }
-        Alert::CERTIFICATE_REQUIRED | Alert::NO_CERTIFICATE => {
-            "the server requires a client certificate: give --client-cert and --client-key"
-        }
-        Alert::BAD_CERTIFICATE
+        Alert::CERTIFICATE_REQUIRED
+        | Alert::NO_CERTIFICATE
+        | Alert::BAD_CERTIFICATE
         | Alert::UNSUPPORTED_CERTIFICATE
         | Alert::CERTIFICATE_REVOKED
         | Alert::CERTIFICATE_EXPIRED
         | Alert::CERTIFICATE_UNKNOWN
         | Alert::UNKNOWN_CA
         | Alert::ACCESS_DENIED => {
-            "the server refuses the client certificate, or that there is none: give one that it \
-             accepts with --client-cert and --client-key"
+            "the server requires a client certificate, and this client has none: let it serve \
+             clients without one"
         }
         Alert::UNRECOGNIZED_NAME => {
             "the server has no certificate for this host name: give a URL with a name that it has"
@@ -85,9 +84,9 @@ mod tests {
         for (alert, phase, option) in [
             (Alert::PROTOCOL_VERSION, Phase::Hello, "--protocol"),
             (Alert::HANDSHAKE_FAILURE, Phase::Hello, "--group"),
-            (Alert::HANDSHAKE_FAILURE, Phase::Finished, "--client-cert"),
-            (Alert::CERTIFICATE_REQUIRED, Phase::Confirm, "--client-cert"),
-            (Alert::UNKNOWN_CA, Phase::Finished, "--client-cert"),
+            (Alert::HANDSHAKE_FAILURE, Phase::Finished, "without a certificate"),
+            (Alert::CERTIFICATE_REQUIRED, Phase::Confirm, "without one"),
+            (Alert::UNKNOWN_CA, Phase::Finished, "without one"),
             (Alert::UNRECOGNIZED_NAME, Phase::Hello, "URL"),
             (Alert::NO_APPLICATION_PROTOCOL, Phase::Hello, "ALPN"),
             (Alert::UNKNOWN_PSK_IDENTITY, Phase::Hello, "--resume"),

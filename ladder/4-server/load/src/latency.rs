@@ -3,8 +3,8 @@
 use core::time::Duration;
 
 use base64ct::{Base64, Encoding as _};
+use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Deserializer, Serializer as _, V2DeflateSerializer};
-use hdrhistogram::{Counter, Histogram};
 use miniz_oxide::inflate::decompress_to_vec_zlib_with_limit;
 use serde::{Deserialize, Serialize};
 
@@ -109,7 +109,7 @@ impl Latency {
     /// `None` if it is not such a histogram.
     #[must_use]
     pub fn from_base64(text: &str, above: u64) -> Option<Self> {
-        let times: Histogram<u64> = decoded(text, Self::DIGITS)?;
+        let times = decoded(text)?;
         let is_counted = times.len().checked_add(above).is_some();
         is_counted.then_some(Self { times, above })
     }
@@ -146,7 +146,7 @@ impl TryFrom<Stored> for Latency {
 }
 
 /// Returns a histogram in `HdrHistogram`'s format V2 with DEFLATE, in base64.
-pub(crate) fn encoded<T: Counter>(times: &Histogram<T>) -> String {
+fn encoded(times: &Histogram<u64>) -> String {
     let mut bytes = Vec::new();
     V2DeflateSerializer::new()
         .serialize(times, &mut bytes)
@@ -160,8 +160,8 @@ const V2_BYTES_MAX: usize = 1 << 18;
 /// Length of the header of this format.
 const V2_HEADER_BYTES: usize = 40;
 
-/// Reads what [`encoded`] wrote: a histogram with the range of [`Latency`] and these digits.
-pub(crate) fn decoded<T: Counter>(text: &str, digits: u8) -> Option<Histogram<T>> {
+/// Reads what [`encoded`] wrote: a histogram with the range and the digits of [`Latency`].
+fn decoded(text: &str) -> Option<Histogram<u64>> {
     let bytes = Base64::decode_vec(text).ok()?;
     // After a cookie and a length: the format without DEFLATE. Its header is read first, because
     // another range, or another length of the counts, would take any amount of memory.
@@ -169,7 +169,7 @@ pub(crate) fn decoded<T: Counter>(text: &str, digits: u8) -> Option<Histogram<T>
     let header = |from: usize, bytes: &[u8]| v2.get(from..)?.starts_with(bytes).then_some(());
     let counts_bytes = u32::try_from(v2.len().checked_sub(V2_HEADER_BYTES)?).ok()?;
     header(4, &counts_bytes.to_be_bytes())?;
-    header(12, &u32::from(digits).to_be_bytes())?;
+    header(12, &u32::from(Latency::DIGITS).to_be_bytes())?;
     header(16, &Latency::LOW_NS.to_be_bytes())?;
     header(24, &Latency::HIGH_NS.to_be_bytes())?;
     Deserializer::new().deserialize(&mut v2.as_slice()).ok()

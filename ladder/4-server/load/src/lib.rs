@@ -26,8 +26,8 @@
 //!   has no TLS. A transaction counts when it is complete *and* the server has confirmed the
 //!   handshake. Handshakes that only the client has finished are counted separately
 //!   ([`Counts::client_done`]).
-//! * [`Times`] has the times of each step, from one clock: TCP connect; the handshake, from the
-//!   `ClientHello` until the server confirmed it; each response; the whole transaction.
+//! * An [`Outcome`] has three kinds of times, all from one clock: TCP connect; the handshake, from
+//!   the `ClientHello` until the server confirmed it; the whole transaction.
 //! * With a [`ClientTimeout`], clients reset slow connections, and may retry. These timeouts are
 //!   counted separately from failures. Every connection ends as a transaction, a failure or a
 //!   timeout; if the counts do not add up, the run is invalid.
@@ -84,7 +84,6 @@ mod counts;
 mod cpu;
 mod descriptions;
 mod disclosure;
-mod energy;
 mod error;
 mod finding;
 mod generator;
@@ -129,7 +128,6 @@ mod tally;
 mod target;
 mod task;
 mod threads;
-mod timeline;
 mod times;
 mod tls;
 #[cfg(test)]
@@ -154,7 +152,7 @@ pub use arrival_counts::ArrivalCounts;
 pub use arrivals::{Arrivals, Pattern, Think};
 pub use bisection::StepResult;
 pub use client_timeout::ClientTimeout;
-pub use compare::{Comparison, compare};
+pub use compare::Comparison;
 pub use consent::{CONSENT_BYTES_MAX, CONSENT_PATH, Reach, Refusal};
 pub use counts::{Counts, Resumptions};
 pub use cpu::{CgroupCpu, ClientCpu, CpuMeter, children_cpu, pin, processes_cpu, thread_cpu};
@@ -189,8 +187,7 @@ pub use server_counts::{CountsMeter, ServerCounts};
 pub use sizes::Sizes;
 pub use steady::Steady;
 pub use target::Target;
-pub use timeline::Moment;
-pub use times::{ByResumption, SessionTimes, Times};
+pub use times::{ByResumption, SessionTimes};
 pub use tollgate_tls_client::Freshness;
 pub use tollgate_workload::LogFormat;
 pub use trace::{Recorded, Trace};

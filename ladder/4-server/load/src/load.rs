@@ -10,7 +10,6 @@ use tollgate_record::Timestamp;
 
 use crate::agents::{AgentPart, Agents};
 use crate::cpu::CpuMeter;
-use crate::energy::{EnergyReading, Packages};
 use crate::error::Error;
 use crate::finding::Finding;
 use crate::host_conditions::Reading;
@@ -43,8 +42,6 @@ pub(crate) struct Readings {
     pub(crate) server_cpu: Vec<(Instant, io::Result<Duration>)>,
     /// Readings of its counts at the same times.
     pub(crate) counts: Vec<ServerCounts>,
-    /// The power of this machine's packages between these times, in watts, if they can be read.
-    pub(crate) package_watts: Option<f64>,
     /// The time when the run was stopped, if it was.
     pub(crate) broken_off: Option<Instant>,
 }
@@ -153,9 +150,6 @@ fn watch(
     turn: &mut dyn FnMut(bool) -> bool,
 ) -> Readings {
     let mut readings = Readings::default();
-    // a server whose CPU time can be read is on this machine
-    let packages = meters.cpu.as_ref().and_then(|_| Packages::of_machine());
-    let mut energy: Vec<EnergyReading> = Vec::new();
     let marks = [schedule.sustain_start, schedule.sustain_end];
     loop {
         // checked before the clock is read: the threads had finished before `now`
@@ -167,10 +161,8 @@ fn watch(
             let cpu = meter();
             readings.server_cpu.push((Instant::now(), cpu));
             readings.counts.extend(meters.counts.as_mut().map(|meter| meter()));
-            energy.extend(packages.as_ref().and_then(Packages::read));
         }
         if finished {
-            readings.package_watts = packages.and_then(|packages| packages.watts(&energy));
             return readings;
         }
         if (calls.stop)() {

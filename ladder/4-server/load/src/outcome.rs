@@ -17,8 +17,7 @@ use crate::referee::Seen;
 use crate::series::Point;
 use crate::server_counts::ServerCounts;
 use crate::steady::Steady;
-use crate::timeline::Moment;
-use crate::times::{ByResumption, Times};
+use crate::times::ByResumption;
 use crate::verdict::Verdict;
 
 /// The outcome of a run: verdict, counts, and, unless it is invalid, figures.
@@ -49,15 +48,12 @@ pub struct Outcome {
     pub sustained: Duration,
     /// Arrivals of an open loop in the sustained part; zeros for a closed loop.
     pub arrivals: ArrivalCounts,
-    /// Counts and times by second, from the first connection to the end of the sustained part.
+    /// Counts by second, from the first connection to the end of the sustained part.
     pub series: Vec<Point>,
     /// CPU time of the client's threads; `None` if the run was stopped.
     pub client_cpu: Option<ClientCpu>,
     /// CPU time of the server, in CPU seconds per second.
     pub server_cores: Option<f64>,
-    /// Power of the packages of the server's machine in watts, with all that ran on them; `None` if
-    /// this process cannot read it.
-    pub package_watts: Option<f64>,
     /// The server's own counts in the sustained part.
     pub server_counts: Option<ServerCounts>,
     /// The server's log of the whole run. `None` if there is no referee, if the run was broken off,
@@ -69,12 +65,10 @@ pub struct Outcome {
     pub host: HostConditions,
     pub(crate) bins: Vec<u64>,
     pub(crate) bin_width: Duration,
-    pub(crate) secure_times: Times,
-    pub(crate) plain_times: Times,
+    pub(crate) connect: Latency,
+    pub(crate) handshake: Latency,
     pub(crate) by_resumption: Option<ByResumption>,
     pub(crate) response: Latency,
-    /// In the order of arrival.
-    pub(crate) timeline: Vec<Moment>,
 }
 
 impl Outcome {
@@ -117,13 +111,6 @@ impl Outcome {
         Some(1e9 * self.server_cores? / self.sessions_per_s()?)
     }
 
-    /// Returns the energy of the packages of the server's machine per transaction, in joules;
-    /// `None` if it was not measured, or the run is invalid.
-    #[must_use]
-    pub fn package_joules_per_session(&self) -> Option<f64> {
-        Some(self.package_watts? / self.sessions_per_s()?)
-    }
-
     /// Returns the mean number of operations in a batch of the server's engine; `None` if it was
     /// not measured, or the run is invalid.
     #[must_use]
@@ -147,19 +134,20 @@ impl Outcome {
         Some(1e9 * self.client_cpu?.cores / self.sessions_per_s()?)
     }
 
-    /// Returns the TCP connect times of secure and plain transactions; `None` if the run is
-    /// invalid.
+    /// Returns the TCP connect times, from opening the socket until the connection is up; `None` if
+    /// the run is invalid.
     #[must_use]
-    pub fn connect(&self) -> Option<Latency> {
-        let all = Latency::sum([&self.secure_times.connect, &self.plain_times.connect]);
-        all.filter(|_| self.is_believed())
+    pub fn connect(&self) -> Option<&Latency> {
+        self.is_believed().then_some(&self.connect)
     }
 
-    /// Times from the `ClientHello` until the server confirmed the handshake
-    /// ([`Times::handshake`]); `None` if the run is invalid.
+    /// Returns the times from the `ClientHello` until the server confirmed the handshake; `None` if
+    /// the run is invalid. In a full handshake of TLS 1.2 the server's Finished confirms it. In TLS
+    /// 1.3, and in a resumed handshake of TLS 1.2, the client's Finished is the last message; the
+    /// first response byte confirms it, or the server's `close_notify` in a plan without requests.
     #[must_use]
     pub fn handshake(&self) -> Option<&Latency> {
-        self.is_believed().then_some(&self.secure_times.handshake)
+        self.is_believed().then_some(&self.handshake)
     }
 
     /// Returns the times of whole transactions, to the last byte of the last response; `None` if
@@ -171,19 +159,6 @@ impl Outcome {
     #[must_use]
     pub fn transaction(&self) -> Option<&Latency> {
         self.is_believed().then_some(&self.response)
-    }
-
-    /// Returns the completed transactions of the whole run, in the order of their arrival; empty
-    /// unless [`Plan::keeps_timeline`]. `None` if the run is invalid.
-    #[must_use]
-    pub fn timeline(&self) -> Option<&[Moment]> {
-        self.is_believed().then_some(&self.timeline)
-    }
-
-    /// Returns the times of secure transactions by phase; `None` if the run is invalid.
-    #[must_use]
-    pub fn secure_times(&self) -> Option<&Times> {
-        self.is_believed().then_some(&self.secure_times)
     }
 
     /// Returns the full sessions and the resumed sessions of the sustained part; `None` if the plan
@@ -198,12 +173,6 @@ impl Outcome {
     #[must_use]
     pub fn resumed_share(&self) -> Option<f64> {
         self.plan.resume.and_then(|resume| resume.achieved(&self.sustain))
-    }
-
-    /// Returns the times of plain transactions by phase; `None` if the run is invalid.
-    #[must_use]
-    pub fn plain_times(&self) -> Option<&Times> {
-        self.is_believed().then_some(&self.plain_times)
     }
 }
 

@@ -52,7 +52,7 @@ pub fn run_part(
     begin: &mut dyn FnMut() -> Option<Instant>,
     stop: &dyn Fn() -> bool,
 ) -> Result<Part, Error> {
-    if plan.transactions.is_some() || plan.keeps_timeline || !segment.is_of(plan) {
+    if plan.transactions.is_some() || !segment.is_of(plan) {
         return Err(Error::Plan("agents run a segment of its threads, for a time"));
     }
     plan.check()?;
@@ -211,12 +211,7 @@ mod tests {
             let time = if number.is_multiple_of(999) { Duration::from_secs(200) } else { time };
             let (handshake, service, response) = (time / 2, time, 2 * time);
             let resumed = number.is_multiple_of(2);
-            let confirmed = TransactionEvent::Confirmed {
-                handshake,
-                confirm: handshake / 2,
-                resumed,
-                early_data: false,
-            };
+            let confirmed = TransactionEvent::Confirmed { handshake, resumed, early_data: false };
             recorder.event(task, confirmed, at);
             recorder.event(task, TransactionEvent::Complete { service, response, resumed }, at);
         }

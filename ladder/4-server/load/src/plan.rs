@@ -87,10 +87,6 @@ pub struct Plan {
     pub source_addresses: u8,
     /// Limits above which a run is invalid or doubtful.
     pub limits: Limits,
-    /// Keeps the times of each transaction ([`Outcome::timeline`](crate::Outcome::timeline)); for
-    /// an open loop of at most [`Self::TIMELINE_MS_MAX`].
-    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
-    pub keeps_timeline: bool,
 }
 
 /// The transfer of one request.
@@ -170,8 +166,6 @@ impl Plan {
     pub const SUSTAIN_MS_MIN: u64 = 200;
     /// Maximum number of source addresses; they are in 127.0.0.0/24.
     pub const SOURCE_ADDRESSES_MAX: u8 = 250;
-    /// Maximum length of a run with a timeline, warm-up included.
-    pub const TIMELINE_MS_MAX: u64 = 10 * 60 * 1000;
     /// Maximum of all times: one day.
     pub const MS_MAX: u64 = 24 * 3600 * 1000;
 
@@ -205,7 +199,6 @@ impl Plan {
             close: Close::RstAfterConfirm,
             source_addresses: 0,
             limits: Limits::default(),
-            keeps_timeline: false,
         }
     }
 
@@ -299,12 +292,6 @@ impl Plan {
                 "source_addresses are at most 250",
             ),
             (self.limits.are_shares(), "limits are shares in [0, 1]"),
-            (
-                !self.keeps_timeline
-                    || self.arrivals.is_open()
-                        && self.warm_up_ms.saturating_add(self.sustain_ms) <= Self::TIMELINE_MS_MAX,
-                "keeps_timeline is for an open loop of at most ten minutes",
-            ),
             (broken.is_none(), broken.unwrap_or_default()),
             (resume.is_none(), resume.unwrap_or_default()),
             (

@@ -140,7 +140,7 @@ pub fn records(
     let nanos = |quantity, figure: fn(&Outcome) -> Option<f64>| {
         (quantity, Unit::Nanos, median(rounds, figure))
     };
-    let times = |names, of: fn(&Outcome) -> Option<Latency>| {
+    let times = |names, of: fn(&Outcome) -> Option<&Latency>| {
         quantiles(names, rounds.iter().map(of).collect())
     };
     let mut figures = vec![
@@ -148,15 +148,10 @@ pub fn records(
         nanos(word::SERVER_CPU_NS_PER_SESSION, Outcome::server_cpu_ns_per_session),
         nanos(word::CLIENT_CPU_NS_PER_SESSION, Outcome::client_cpu_ns_per_session),
         (word::OPERATIONS_PER_BATCH, Unit::Count, median(rounds, Outcome::operations_per_batch)),
-        (
-            word::PACKAGE_JOULES_PER_SESSION,
-            Unit::Count,
-            median(rounds, Outcome::package_joules_per_session),
-        ),
     ];
     figures.extend(times(word::CONNECT_NS, Outcome::connect));
-    figures.extend(times(word::HANDSHAKE_NS, |round| round.handshake().cloned()));
-    figures.extend(times(word::TRANSACTION_NS, |round| round.transaction().cloned()));
+    figures.extend(times(word::HANDSHAKE_NS, Outcome::handshake));
+    figures.extend(times(word::TRANSACTION_NS, Outcome::transaction));
     let mut all = of_figures(rounds, &subject, context, figures)?;
     all.extend(of_kinds(rounds, &subject, context)?);
     Ok(all)
@@ -182,8 +177,7 @@ fn of_kinds(
             let seconds = outcome.sustained.as_secs_f64();
             Some(which(outcome.by_resumption()?).transactions as f64 / seconds)
         });
-        let handshakes =
-            rounds.iter().map(|round| Some(which(round.by_resumption()?).handshake.clone()));
+        let handshakes = rounds.iter().map(|round| Some(&which(round.by_resumption()?).handshake));
         let times = quantiles(word::HANDSHAKE_NS, handshakes.collect());
         let figures = [(word::SESSIONS_PER_S, Unit::PerSecond, rate)].into_iter().chain(times);
         all.extend(of_figures(rounds, &subject, context, figures)?);
@@ -206,7 +200,7 @@ impl Comparison {
     pub fn records(&self, names: &[Naming], context: &Context) -> Result<Vec<Record>, BadSubject> {
         let mut all = Vec::new();
         for (server, naming) in names.iter().enumerate() {
-            let rounds = self.outcomes(server);
+            let rounds = &self.outcomes[server];
             all.extend(records(rounds, naming, context)?);
             for (earlier, against) in names[..server].iter().enumerate() {
                 let subject = naming.subject(&rounds[0].plan)?.with(word::AGAINST, &against.by)?;
@@ -242,10 +236,10 @@ fn of_figures(
 
 /// Returns the quantiles that records have, from the times of each round, as medians over the
 /// rounds. A quantile is `None` if a round does not have it.
-fn quantiles(names: [Quantity; 3], rounds: Option<Vec<Latency>>) -> [Figure; 3] {
+fn quantiles(names: [Quantity; 3], rounds: Option<Vec<&Latency>>) -> [Figure; 3] {
     let estimate = |q| {
         #[allow(clippy::cast_precision_loss, reason = "at most 100 s, in nanoseconds: 10^11")]
-        let quantile = |times: &Latency| times.quantile_ns(q).map(|ns| ns as f64);
+        let quantile = |times: &&Latency| times.quantile_ns(q).map(|ns| ns as f64);
         median_estimate(&rounds.as_ref()?.iter().map(quantile).collect::<Option<Vec<f64>>>()?)
     };
     let [p50, p90, p99] = names;

@@ -113,23 +113,15 @@ impl RequestSpec {
 pub(crate) enum TransactionEvent {
     /// The TCP connection is up. Contains the time since the socket was opened.
     Connected { connect: Duration },
-    /// The client has finished the handshake. Contains the time since its `ClientHello`. Also
-    /// states whether the server asked for a second `ClientHello`, whether the client verified the
-    /// server's signature, and whether an offered session was resumed or refused.
-    ClientDone {
-        client_finished: Duration,
-        hello_retry: bool,
-        verified: bool,
-        resumed: bool,
-        refused: bool,
-    },
-    /// The server has confirmed the handshake. Contains the time since the `ClientHello`, the part
-    /// of it after the client finished, and whether the server resumed a session and accepted early
-    /// data.
-    Confirmed { handshake: Duration, confirm: Duration, resumed: bool, early_data: bool },
-    /// A response is complete. Contains the times from its request to its first and last byte, and
-    /// the length of its body in bytes.
-    Response { first_byte: Duration, last_byte: Duration, bytes: u64 },
+    /// The client has finished the handshake. States whether the server asked for a second
+    /// `ClientHello`, whether the client verified the server's signature, and whether an offered
+    /// session was refused.
+    ClientDone { hello_retry: bool, verified: bool, refused: bool },
+    /// The server has confirmed the handshake. Contains the time since the `ClientHello`, and
+    /// whether the server resumed a session and accepted early data.
+    Confirmed { handshake: Duration, resumed: bool, early_data: bool },
+    /// A response is complete. Contains the length of its body in bytes.
+    Response { bytes: u64 },
     /// All responses are complete. Contains the times since the socket was opened and since the
     /// intended start, and whether a session was resumed.
     Complete { service: Duration, response: Duration, resumed: bool },

@@ -319,9 +319,7 @@ impl Asking<'_, '_> {
         match self.requesters[connection].check() {
             Ok(()) => {
                 let (service, response) = (at - asked, at - task.intended);
-                let (first_byte, last_byte) = (service, service);
-                let answer = TransactionEvent::Response { first_byte, last_byte, bytes: 0 };
-                self.recorder.event(task, answer, at);
+                self.recorder.event(task, TransactionEvent::Response { bytes: 0 }, at);
                 let complete = TransactionEvent::Complete { service, response, resumed: false };
                 self.recorder.event(task, complete, at);
             }

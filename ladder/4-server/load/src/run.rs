@@ -127,7 +127,7 @@ pub(crate) fn collect(
     stop: &dyn Fn() -> bool,
 ) -> Result<Outcome, Error> {
     let Load { parts, lost, schedule, readings, began_at } = load;
-    let Readings { server_cpu, counts, package_watts, broken_off } = readings;
+    let Readings { server_cpu, counts, broken_off } = readings;
     let mut of_parts = Findings::default();
     for (agent, segment, part) in &parts {
         let mut findings = Findings::default();
@@ -182,8 +182,6 @@ pub(crate) fn collect(
         None => evidence.judge(),
     };
     let Evidence { plan, tally, seen, .. } = evidence;
-    let mut timeline = tally.timeline;
-    timeline.sort_unstable();
     let ended_at = broken_off.or(plan.transactions.map(|_| schedule.sustain_end));
     Ok(Outcome {
         plan,
@@ -199,17 +197,14 @@ pub(crate) fn collect(
         bin_width: schedule.bin_width,
         sustained: schedule.sustain_end - schedule.sustain_start,
         series: tally.series.points(&schedule, ended_at),
-        secure_times: tally.secure_times,
-        plain_times: tally.plain_times,
+        connect: tally.connect,
+        handshake: tally.handshake,
         by_resumption: tally.by_resumption,
         response: tally.response,
-        timeline,
         plain: tally.plain,
         arrivals: tally.arrivals,
         client_cpu,
         server_cores,
-        // late readings are those of another time
-        package_watts: package_watts.filter(|_| server_cores.is_some()),
         server_counts: ServerCounts::between(&counts),
         seen: seen.and_then(Result::ok),
         abandoned: tally.abandoned,

@@ -12,10 +12,9 @@ use crate::live::LiveCounts;
 use crate::phase::{Failure, Phase};
 use crate::request_spec::TransactionEvent;
 use crate::schedule::{Schedule, Stage};
-use crate::series::{Second, Series};
+use crate::series::{Point, Series};
 use crate::task::Task;
-use crate::timeline::Moment;
-use crate::times::{ByResumption, Times};
+use crate::times::ByResumption;
 
 /// The counts and times of one thread, or the sums over several threads.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -29,9 +28,9 @@ pub(crate) struct Tally {
     pub(crate) plain: Counts,
     /// Transactions by bin of the sustained part.
     pub(crate) bins: Vec<u64>,
-    /// Times of the sustained part: secure transactions, and plain ones.
-    pub(crate) secure_times: Times,
-    pub(crate) plain_times: Times,
+    /// Times of TCP connections and of handshakes in the sustained part.
+    pub(crate) connect: Latency,
+    pub(crate) handshake: Latency,
     /// Separate times of full and resumed sessions, if the plan resumes sessions.
     pub(crate) by_resumption: Option<ByResumption>,
     /// Times of transactions. An open loop measures from the intended start to the last byte, and
@@ -43,8 +42,6 @@ pub(crate) struct Tally {
     pub(crate) arrivals: ArrivalCounts,
     pub(crate) arrivals_whole: ArrivalCounts,
     pub(crate) series: Series,
-    /// The completed transactions of the whole run, if the plan keeps them.
-    pub(crate) timeline: Vec<Moment>,
     /// Handshakes with a second `ClientHello`, in the whole run.
     pub(crate) hello_retries: u64,
     /// Connections in flight when the run was stopped.
@@ -73,14 +70,13 @@ impl Tally {
             sustain: Counts::default(),
             plain: Counts::default(),
             bins: vec![0; schedule.bins],
-            secure_times: Times::new(),
-            plain_times: Times::new(),
+            connect: Latency::new(),
+            handshake: Latency::new(),
             by_resumption: resumes.then(ByResumption::new),
             response: Latency::new(),
             arrivals: ArrivalCounts::default(),
             arrivals_whole: ArrivalCounts::default(),
             series: Series::new(schedule),
-            timeline: Vec::new(),
             hello_retries: 0,
             abandoned: 0,
         }
@@ -100,7 +96,6 @@ impl Tally {
     pub(crate) fn fits(&self, schedule: &Schedule, resumes: bool) -> bool {
         self.bins.len() == schedule.bins
             && self.series.fits(schedule)
-            && self.timeline.is_empty()
             && self.by_resumption.is_some() == resumes
             && [&self.whole, &self.sustain, &self.plain].into_iter().all(Counts::is_plausible)
     }
@@ -124,8 +119,8 @@ impl Tally {
         for (bin, more) in self.bins.iter_mut().zip(&other.bins) {
             *bin += more;
         }
-        self.secure_times.add(&other.secure_times);
-        self.plain_times.add(&other.plain_times);
+        self.connect.add(&other.connect);
+        self.handshake.add(&other.handshake);
         if let (Some(by_resumption), Some(more)) = (&mut self.by_resumption, &other.by_resumption) {
             by_resumption.add(more);
         }
@@ -133,7 +128,6 @@ impl Tally {
         self.arrivals.add(other.arrivals);
         self.arrivals_whole.add(other.arrivals_whole);
         self.series.add(&other.series);
-        self.timeline.extend_from_slice(&other.timeline);
         self.hello_retries += other.hello_retries;
         self.abandoned += other.abandoned;
     }
@@ -160,7 +154,7 @@ impl Recorder {
         self.schedule.stage(at) == Stage::Sustain
     }
 
-    fn second(&mut self, at: Instant, change: impl FnOnce(&mut Second)) {
+    fn second(&mut self, at: Instant, change: impl FnOnce(&mut Point)) {
         if let Some(second) = self.tally.series.at(&self.schedule, at) {
             change(second);
         }
@@ -219,7 +213,11 @@ impl Recorder {
     pub(crate) fn event(&mut self, task: Task, event: TransactionEvent, at: Instant) {
         let is_plain = task.is_plain;
         match event {
-            TransactionEvent::Connected { .. } => {}
+            TransactionEvent::Connected { connect } => {
+                if self.is_sustained(at) {
+                    self.tally.connect.record(connect);
+                }
+            }
             TransactionEvent::ClientDone { hello_retry, verified, refused, .. } => {
                 self.count(at, is_plain, |counts| {
                     counts.client_done += 1;
@@ -228,7 +226,10 @@ impl Recorder {
                 });
                 self.tally.hello_retries += u64::from(hello_retry);
             }
-            TransactionEvent::Confirmed { resumed, early_data, .. } => {
+            TransactionEvent::Confirmed { handshake, resumed, early_data } => {
+                if self.is_sustained(at) {
+                    self.tally.handshake.record(handshake);
+                }
                 self.count(at, is_plain, |counts| {
                     counts.confirmed += 1;
                     counts.resumptions.accepted += u64::from(resumed);
@@ -243,13 +244,10 @@ impl Recorder {
                 self.complete(task, (service, response), at);
             }
         }
-        if self.is_sustained(at) {
-            let times =
-                if is_plain { &mut self.tally.plain_times } else { &mut self.tally.secure_times };
-            times.record(event);
-            if let Some(by_resumption) = self.tally.by_resumption.as_mut().filter(|_| !is_plain) {
-                by_resumption.record(event);
-            }
+        if self.is_sustained(at)
+            && let Some(by_resumption) = self.tally.by_resumption.as_mut().filter(|_| !is_plain)
+        {
+            by_resumption.record(event);
         }
     }
 
@@ -262,11 +260,7 @@ impl Recorder {
         if self.is_sustained(decides) {
             self.tally.response.record(time);
         }
-        if self.schedule.keeps_timeline {
-            let arrived = task.intended.saturating_duration_since(self.schedule.start);
-            self.tally.timeline.push(Moment { arrived, done: arrived + response });
-        }
-        self.second(at, |second| second.complete(time));
+        self.second(at, |second| second.transactions += 1);
     }
 
     /// Counts the end of a connection, successful or not, with the bytes of bodies received.
@@ -321,7 +315,6 @@ mod tests {
         };
         let closed = of(false);
         assert_eq!((closed.whole.transactions, closed.sustain.transactions), (4, 2));
-        assert_eq!(closed.secure_times.service.count(), 2);
         let by_resumption = closed.by_resumption.as_ref().map(|by_resumption| {
             (by_resumption.full.transactions, by_resumption.resumed.transactions)
         });

@@ -2,10 +2,8 @@
 
 use core::net::SocketAddr;
 use core::time::Duration;
-use std::sync::Arc;
 
 use jiff::Timestamp;
-use tollgate_tls_client::Identity;
 
 use crate::consent::consent;
 use crate::error::Error;
@@ -18,8 +16,6 @@ pub struct Target {
     server_name: Option<String>,
     /// The value of `Host`, if it is not the name or the address.
     host: Option<String>,
-    /// The client certificate.
-    identity: Option<Arc<Identity>>,
     /// The maximum length of a TCP segment in bytes, if it is not the link's.
     segment_bytes: Option<u32>,
     /// The end of the server's consent, if it needs one.
@@ -62,14 +58,9 @@ impl Target {
         fetch: &dyn Fn(SocketAddr) -> Result<String, String>,
     ) -> Result<Self, Error> {
         match consent(address, host, may_test, fetch, Timestamp::now()) {
-            Ok(until) => Ok(Self {
-                address,
-                server_name: None,
-                host: None,
-                identity: None,
-                segment_bytes: None,
-                until,
-            }),
+            Ok(until) => {
+                Ok(Self { address, server_name: None, host: None, segment_bytes: None, until })
+            }
             Err(why) => Err(Error::Consent { address, why }),
         }
     }
@@ -86,12 +77,6 @@ impl Target {
         Self { host: Some(host.into()), ..self }
     }
 
-    /// Sets the client certificate.
-    #[must_use]
-    pub fn with_identity(self, identity: Arc<Identity>) -> Self {
-        Self { identity: Some(identity), ..self }
-    }
-
     /// Sets the maximum length of the TCP segments of both sides in bytes, TCP options included:
     /// 1460 is that of Ethernet. The system refuses less than 88 and more than 32767 when a run
     /// begins.
@@ -103,12 +88,6 @@ impl Target {
     /// Returns the maximum length of a TCP segment in bytes, if it is not the link's.
     pub(crate) const fn segment_bytes(&self) -> Option<u32> {
         self.segment_bytes
-    }
-
-    /// Returns the client certificate.
-    #[must_use]
-    pub const fn identity(&self) -> Option<&Arc<Identity>> {
-        self.identity.as_ref()
     }
 
     /// Returns the server's address.

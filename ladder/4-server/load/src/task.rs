@@ -51,13 +51,10 @@ pub(crate) struct Marks {
     pub(crate) hello: Instant,
     /// The client has verified the server's Finished and queued its own last message.
     pub(crate) client_done: Instant,
-    /// The request is handed to the channel.
-    pub(crate) asked: Instant,
-    pub(crate) first_byte: Option<Instant>,
 }
 
 impl Marks {
     pub(crate) const fn new(now: Instant) -> Self {
-        Self { started: now, hello: now, client_done: now, asked: now, first_byte: None }
+        Self { started: now, hello: now, client_done: now }
     }
 }

@@ -27,7 +27,6 @@ pub(crate) fn config(plan: &Plan, target: &Target) -> Result<Config, Error> {
         tickets: by != Some(Mechanism::SessionId),
         save_sessions: by.is_some(),
         server_name: target.server_name().map(str::to_owned),
-        identity: target.identity().cloned(),
         verify_signature,
         key_share: plan.key_share,
         premaster: plan.premaster,

@@ -238,9 +238,6 @@ impl Slot {
                 Ok(None) => return Ok(()),
                 Ok(Some(Event::Established)) => true,
                 Ok(Some(Event::Data(data))) => {
-                    if self.marks.first_byte.is_none() {
-                        self.marks.first_byte = Some(Instant::now());
-                    }
                     response = self.response.read(data);
                     false
                 }
@@ -254,14 +251,11 @@ impl Slot {
             if established {
                 self.progress.client_done = true;
                 self.marks.client_done = now;
-                let client_finished = now.saturating_duration_since(self.marks.hello);
                 let facts = *self.channel.tls().facts();
                 self.progress.resumed = facts.resumed;
                 let done = TransactionEvent::ClientDone {
-                    client_finished,
                     hello_retry: facts.hello_retry,
                     verified: facts.signature_verified,
-                    resumed: facts.resumed,
                     refused: facts.offered.is_some() && !facts.resumed,
                 };
                 (drive.on_event)(done, now);
@@ -275,11 +269,9 @@ impl Slot {
                 self.progress.confirmed = true;
                 if !self.task.is_plain {
                     let handshake = now.saturating_duration_since(self.marks.hello);
-                    let confirm = now.saturating_duration_since(self.marks.client_done);
                     let resumed = self.progress.resumed;
                     let early_data = self.channel.tls().facts().early_data == EarlyData::Accepted;
-                    let confirmed =
-                        TransactionEvent::Confirmed { handshake, confirm, resumed, early_data };
+                    let confirmed = TransactionEvent::Confirmed { handshake, resumed, early_data };
                     (drive.on_event)(confirmed, now);
                 }
             }
@@ -305,9 +297,6 @@ impl Slot {
     fn connected(&mut self, now: Instant) {
         self.progress.connected = true;
         self.marks.hello = now;
-        if self.task.is_plain {
-            self.marks.asked = now;
-        }
         self.enter(if self.task.is_plain { Phase::Data } else { Phase::Hello }, now);
     }
 

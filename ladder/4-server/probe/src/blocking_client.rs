@@ -1,5 +1,6 @@
 //! The load generator's client on a blocking socket.
 
+use core::net::SocketAddr;
 use std::io::{self, ErrorKind, Read, Write};
 use std::sync::Arc;
 
@@ -8,7 +9,7 @@ use tollgate_tls_client::{
     AlertDescription, Config, Connection, Error as TlsError, Event, Settings, Violation,
 };
 
-use crate::site::Site;
+use crate::url::Url;
 use crate::wire::Wire;
 
 /// TLS 1.2 on the wire.
@@ -97,12 +98,15 @@ impl From<io::Error> for Failed {
 
 impl BlockingClient {
     /// Connects and completes the handshake up to the server's Finished.
-    pub(crate) fn connect(site: &Site, settings: &Settings) -> Result<Self, Failed> {
-        let server_name = site.url().name().map(str::to_owned);
-        let identity = site.target().identity().cloned();
-        let settings = Settings { server_name, identity, ..settings.clone() };
+    pub(crate) fn connect(
+        url: &Url,
+        address: SocketAddr,
+        settings: Settings,
+    ) -> Result<Self, Failed> {
+        let server_name = url.name().map(str::to_owned);
+        let settings = Settings { server_name, ..settings };
         let connection = Connection::new(&Arc::new(Config::new(settings)?))?;
-        let socket = Wire::connect(&site.target().address())?;
+        let socket = Wire::connect(&address)?;
         let mut client = Self { connection, socket, data: Vec::new(), is_closed: false };
         while !client.connection.is_established() {
             if let Err(failed) = client.exchange() {

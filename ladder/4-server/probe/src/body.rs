@@ -23,13 +23,6 @@ pub struct Body {
 }
 
 impl Body {
-    /// Returns whether a second request on the connection got a response with the same status and a
-    /// known length.
-    #[must_use]
-    pub const fn keeps_alive(&self) -> bool {
-        self.again.is_some()
-    }
-
     /// Returns the reason why the load generator cannot request this path, with a remedy.
     #[must_use]
     pub fn obstacle(&self) -> Option<String> {
@@ -248,7 +241,6 @@ mod tests {
         let mut wire = wire(&[OK, OK]);
         let body = look(&mut wire, "h", "/x", &usual()).unwrap();
         assert_eq!((body.bytes, body.again, body.obstacle()), (Some(3), Some(3), None));
-        assert!(body.keeps_alive());
         let asked = String::from_utf8(wire.asked).unwrap();
         let first = "GET /x HTTP/1.1\r\nHost: h\r\n\r\n";
         assert_eq!(
@@ -261,7 +253,7 @@ mod tests {
     fn bodies_without_length_end_with_the_stream() {
         let body =
             look(&mut wire(&["HTTP/1.0 200 OK\r\n", "\r\nab", "cd"]), "h", "/", &usual()).unwrap();
-        assert_eq!((body.bytes, body.keeps_alive(), body.obstacle()), (Some(4), false, None));
+        assert_eq!((body.bytes, body.again, body.obstacle()), (Some(4), None, None));
     }
 
     #[test]

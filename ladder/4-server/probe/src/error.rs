@@ -18,9 +18,6 @@ tollgate_load::messages! {
                 _ => format!("{authority} cannot be reached: {error}; check that the server runs"),
             };
         Path { url: String, why: String } => "{url}: {why}";
-        ClientCertificate =>
-            "client certificate and key do not fit: give a chain, the client's own first, and its \
-             key: RSA, P-256, P-384 or Ed25519";
         Unknown { host: String, why: String } => "{host} has no address ({why}): check {}",
             if host.contains('%') { "the zone, an interface of this machine" } else { "the name" };
     }

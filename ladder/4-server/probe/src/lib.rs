@@ -6,18 +6,17 @@
 //! name that resolves to another address later changes nothing, and redirections are reported and
 //! never followed.
 //!
-//! [`Site::probe`] makes some forty connections, one after the other. The load generator's own
-//! client tries each suite and group that it knows. rustls, a complete client, reports chain, OCSP
-//! response, tickets, whether a second connection resumes the session, and the path's status and
-//! length. [`Probe`] holds the results and names the requirements of a
-//! [`Plan`](tollgate_load::Plan) that the server does not support.
+//! [`Site::probe`] makes some thirty connections, one after the other. The load generator's own
+//! client tries each suite and group that it knows, and requests the path twice. [`Probe`] holds
+//! the results and names the requirements of a [`Plan`](tollgate_load::Plan) that the server does
+//! not support.
 //!
 //! ```no_run
 //! use tollgate_load::RequestForm;
 //! use tollgate_probe::{Site, Url, resolve};
 //!
 //! let url: Url = "https://localhost:8443/bytes/14336".parse()?;
-//! let site = Site::find(&url, None, None, &resolve)?;
+//! let site = Site::find(&url, None, &resolve)?;
 //! let probe = site.probe(Some(&RequestForm::default()))?;
 //! println!("{}", probe.lines().join("\n"));
 //! # Ok::<(), Box<dyn core::error::Error>>(())
@@ -25,11 +24,7 @@
 
 mod blocking_client;
 mod body;
-mod certificate;
-mod client_certificate;
-mod complete;
 mod error;
-mod lines;
 mod probe;
 mod site;
 mod support;
@@ -38,9 +33,6 @@ mod url;
 mod wire;
 
 pub use body::Body;
-pub use certificate::Certificate;
-pub use client_certificate::ClientCertificate;
-pub use complete::Complete;
 pub use error::Error;
 pub use probe::Probe;
 pub use site::{Resolve, Site, resolve};

@@ -3,14 +3,14 @@
 use core::net::SocketAddr;
 use std::io;
 use std::net::{TcpStream, ToSocketAddrs as _};
-use std::sync::Arc;
 
 use tollgate_load::{CONSENT_BYTES_MAX, CONSENT_PATH, Target};
+use tollgate_tls_client::Suite;
 
+use crate::blocking_client::BlockingClient;
 use crate::body;
-use crate::client_certificate::ClientCertificate;
-use crate::complete;
 use crate::error::Error;
+use crate::support::with_every_group;
 use crate::url::{Scheme, Url};
 use crate::wire::{CALL_TIMEOUT, Wire};
 
@@ -31,25 +31,18 @@ pub fn resolve(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
 pub struct Site {
     url: Url,
     target: Target,
-    certificate: Option<ClientCertificate>,
 }
 
 impl Site {
     /// Finds the server of a URL: the first of its addresses on which a server listens. `may_test`
     /// is the host that the user allows to be tested. A server outside this machine and private
     /// networks must be this host, and must itself consent. If one address of a name is refused,
-    /// nothing is sent to any address of the name. A server that requests a client certificate gets
-    /// `certificate`.
+    /// nothing is sent to any address of the name.
     ///
     /// # Errors
     ///
     /// The server may not be tested, has no address, or does not listen.
-    pub fn find(
-        url: &Url,
-        may_test: Option<&str>,
-        certificate: Option<&ClientCertificate>,
-        resolve: &Resolve<'_>,
-    ) -> Result<Self, Error> {
+    pub fn find(url: &Url, may_test: Option<&str>, resolve: &Resolve<'_>) -> Result<Self, Error> {
         // the resolver knows the number of a zone
         let addresses = match url.address().filter(|_| !url.has_zone()) {
             Some(ip) => vec![SocketAddr::new(ip, url.port())],
@@ -75,14 +68,10 @@ impl Site {
                 error = refused;
                 continue;
             }
-            let fetch = |address| consent_file(url, certificate, address);
+            let fetch = |address| consent_file(url, address);
             let target = Target::admit(address, &url.host(), may_test, &fetch);
             let target = named(target.map_err(Error::Consent)?, url);
-            let target = match certificate {
-                Some(certificate) => target.with_identity(Arc::clone(&certificate.own)),
-                None => target,
-            };
-            return Ok(Self { url: url.clone(), target, certificate: certificate.cloned() });
+            return Ok(Self { url: url.clone(), target });
         }
         Err(Error::Unreachable { authority: url.authority(), error })
     }
@@ -97,12 +86,6 @@ impl Site {
     #[must_use]
     pub const fn target(&self) -> &Target {
         &self.target
-    }
-
-    /// Returns the certificate for a server that requests one.
-    #[must_use]
-    pub const fn client_certificate(&self) -> Option<&ClientCertificate> {
-        self.certificate.as_ref()
     }
 }
 
@@ -133,25 +116,38 @@ fn addresses(url: &Url, resolve: &Resolve<'_>) -> Result<Vec<SocketAddr>, Error>
 
 /// Fetches the consent file from this address with the scheme of the URL. A redirection is refused
 /// like every other status but 200.
-fn consent_file(
-    url: &Url,
-    certificate: Option<&ClientCertificate>,
-    address: SocketAddr,
-) -> Result<String, String> {
-    let text = |error: io::Error| error.to_string();
-    let mut wire = Wire::connect(&address).map_err(text)?;
+fn consent_file(url: &Url, address: SocketAddr) -> Result<String, String> {
     let host = url.authority();
     let answer = match url.scheme() {
-        Scheme::Http => body::get(&mut wire, &host, CONSENT_PATH, CONSENT_BYTES_MAX),
+        Scheme::Http => Wire::connect(&address)
+            .and_then(|mut wire| body::get(&mut wire, &host, CONSENT_PATH, CONSENT_BYTES_MAX)),
         Scheme::Https => {
-            complete::get(&mut wire, url, certificate, CONSENT_PATH, CONSENT_BYTES_MAX)
+            let mut client = usual_client(url, address)?;
+            body::get(&mut client, &host, CONSENT_PATH, CONSENT_BYTES_MAX)
         }
     };
-    let answer = answer.map_err(text)?;
+    let answer = answer.map_err(|error| error.to_string())?;
     match answer.status {
         200 => String::from_utf8(answer.kept).map_err(|_| "it is not text".to_owned()),
         status => Err(format!("status {status}, not 200")),
     }
+}
+
+/// Connects with the first of the suites that servers usually have.
+fn usual_client(url: &Url, address: SocketAddr) -> Result<BlockingClient, String> {
+    let mut why = String::new();
+    for suite in [
+        Suite::TLS_AES_128_GCM_SHA256,
+        Suite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+        Suite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
+        Suite::TLS_RSA_WITH_AES_128_GCM_SHA256,
+    ] {
+        match BlockingClient::connect(url, address, with_every_group(suite)) {
+            Ok(client) => return Ok(client),
+            Err(failed) => why = failed.why(),
+        }
+    }
+    Err(why)
 }
 
 #[cfg(test)]
@@ -172,7 +168,7 @@ mod tests {
     }
 
     fn find(url: &str, may_test: Option<&str>, all: &[SocketAddr]) -> Result<Site, Error> {
-        Site::find(&url.parse().unwrap(), may_test, None, &|_, _| Ok(all.to_vec()))
+        Site::find(&url.parse().unwrap(), may_test, &|_, _| Ok(all.to_vec()))
     }
 
     #[test]
@@ -204,8 +200,7 @@ mod tests {
         assert!(error.contains("nothing listens on name.example"), "{error}");
         assert!(matches!(find("http://name.example/", None, &[]), Err(Error::Unknown { .. })));
         let url = format!("http://{near}/");
-        let site =
-            Site::find(&url.parse().unwrap(), None, None, &|_, _| unreachable!("an address"));
+        let site = Site::find(&url.parse().unwrap(), None, &|_, _| unreachable!("an address"));
         assert_eq!(site.unwrap().target().server_name(), None);
     }
 
@@ -223,7 +218,7 @@ mod tests {
             String::from_utf8(asked).unwrap()
         });
         let url = format!("http://example.org:{}/path", near.port()).parse().unwrap();
-        let found = consent_file(&url, None, near);
+        let found = consent_file(&url, near);
         (found, server.join().unwrap())
     }
 

@@ -8,7 +8,6 @@ use tollgate_tls_client::{
 };
 
 use crate::blocking_client::{BlockingClient, Failed};
-use crate::certificate::Certificate;
 use crate::error::Error;
 use crate::site::Site;
 
@@ -21,14 +20,8 @@ pub struct Support {
     pub groups: Vec<Group>,
     /// Curves of TLS 1.2.
     pub curves: Vec<Group>,
-    /// The server's leaf certificates, one for each kind of key.
-    pub leaves: Vec<Certificate>,
-    /// The number of TLS 1.2 tickets in one handshake.
-    pub tickets_tls12: u32,
-    /// The server requests a client certificate, and received an empty one.
-    pub lacks_certificate: bool,
-    /// The number of handshakes that were tried.
-    pub tried: u32,
+    /// The kinds of the server's keys, as record subjects spell them: `rsa-2048`.
+    pub keys: Vec<String>,
 }
 
 impl Support {
@@ -41,13 +34,13 @@ impl Support {
     /// Returns whether one of its keys is an elliptic-curve key.
     #[must_use]
     pub fn has_curve_key(&self) -> bool {
-        self.leaves.iter().any(|leaf| !leaf.key.starts_with("rsa"))
+        self.keys.iter().any(|key| !key.starts_with("rsa"))
     }
 
     /// Returns whether one of its keys is an RSA key.
     #[must_use]
     pub fn has_rsa_key(&self) -> bool {
-        self.leaves.iter().any(|leaf| leaf.key.starts_with("rsa"))
+        self.keys.iter().any(|key| key.starts_with("rsa"))
     }
 }
 
@@ -64,9 +57,11 @@ pub(crate) fn look(site: &Site) -> Result<Support, Error> {
         if without[version] {
             continue;
         }
-        support.tried += 1;
-        match handshake(site, &with_every_group(suite)) {
-            Ok((facts, leaf)) => support.add(suite, &facts, leaf),
+        match handshake(site, with_every_group(suite)) {
+            Ok((_, key)) => {
+                support.suites.push(suite);
+                support.add_key(key);
+            }
             Err(Failed::Io(error)) if is_final(&error) => {
                 return Err(Error::Handshake { address, why: Failed::Io(error).why() });
             }
@@ -88,19 +83,8 @@ pub(crate) fn look(site: &Site) -> Result<Support, Error> {
 }
 
 impl Support {
-    fn add(&mut self, suite: Suite, facts: &Facts, leaf: Option<Certificate>) {
-        self.suites.push(suite);
-        self.lacks_certificate |=
-            facts.client_certificate_asked && facts.client_signature.is_none();
-        if !suite.is_tls13() {
-            self.tickets_tls12 = self.tickets_tls12.max(facts.tickets);
-        }
-        self.add_leaf(leaf);
-    }
-
-    /// Adds a leaf certificate unless one with this kind of key is known.
-    fn add_leaf(&mut self, leaf: Option<Certificate>) {
-        self.leaves.extend(leaf.filter(|leaf| self.leaves.iter().all(|l| l.key != leaf.key)));
+    fn add_key(&mut self, key: Option<String>) {
+        self.keys.extend(key.filter(|key| !self.keys.contains(key)));
     }
 
     /// Tries each group alone, with the first suite that uses one.
@@ -121,8 +105,7 @@ impl Support {
                     }
                     _ => settings.groups = vec![group],
                 }
-                self.tried += 1;
-                let Ok((facts, _)) = handshake(site, &settings) else { continue };
+                let Ok((facts, _)) = handshake(site, settings) else { continue };
                 if facts.group == Some(group) {
                     let known = if suite.is_tls13() { &mut self.groups } else { &mut self.curves };
                     known.push(group);
@@ -139,9 +122,8 @@ impl Support {
         };
         for schemes in [&SignatureScheme::RSA[..], &SignatureScheme::CURVES] {
             let settings = Settings { schemes: schemes.to_vec(), ..with_every_group(suite) };
-            self.tried += 1;
-            if let Ok((_, leaf)) = handshake(site, &settings) {
-                self.add_leaf(leaf);
+            if let Ok((_, key)) = handshake(site, settings) {
+                self.add_key(key);
             }
         }
     }
@@ -166,11 +148,11 @@ pub(crate) fn with_every_group(suite: Suite) -> Settings {
     settings
 }
 
-/// Performs one handshake, up to the server's Finished.
-fn handshake(site: &Site, settings: &Settings) -> Result<(Facts, Option<Certificate>), Failed> {
-    let client = BlockingClient::connect(site, settings)?;
-    let leaf = client.connection().leaf().and_then(Certificate::read);
-    Ok((*client.connection().facts(), leaf))
+/// Performs one handshake, up to the server's Finished; returns the kind of the server's key too.
+fn handshake(site: &Site, settings: Settings) -> Result<(Facts, Option<String>), Failed> {
+    let client = BlockingClient::connect(site.url(), site.target().address(), settings)?;
+    let connection = client.connection();
+    Ok((*connection.facts(), connection.key().map(|key| key.to_string())))
 }
 
 /// Returns whether the server no longer answers, so that other suites need not be tried.

@@ -1,16 +1,10 @@
 //! Compares a plan with the capabilities of the server.
 
-use jiff::Timestamp;
 use tollgate_load::{Offer, Plan, Protocol};
 use tollgate_tls_client::{Group, KeyExchange};
 
-use crate::lines::names;
-use crate::probe::Probe;
+use crate::probe::{Probe, names};
 use crate::support::Support;
-
-/// Maximum number of bytes of certificates that fit the first flight: ten segments (RFC 6928) of
-/// 1460 bytes.
-const FIRST_FLIGHT_BYTES: usize = 14_600;
 
 /// Protocols in order of preference.
 const BEST_FIRST: [Protocol; 4] =
@@ -51,16 +45,10 @@ impl Probe {
         if let Some(body) = &self.body
             && let Some(why) = body.obstacle()
         {
-            return Some(match body.status {
-                400..=499 if self.lacks_certificate() => format!(
-                    "its status is {}, and it requests a client certificate: give --client-cert",
-                    body.status
-                ),
-                _ => why,
-            });
+            return Some(why);
         }
         if plan.requests_per_connection > 1.0
-            && self.body.as_ref().is_some_and(|body| !body.keeps_alive())
+            && self.body.as_ref().is_some_and(|body| body.again.is_none())
         {
             let why = "--requests-per-connection: the server closes after each response: leave \
                        the flag out, or let the server keep connections open";
@@ -68,47 +56,6 @@ impl Probe {
         }
         let support = self.support.as_ref().filter(|_| plan.plain_share < 1.0)?;
         unmet_offer(support, plan.protocol, &plan.offer)
-    }
-
-    fn lacks_certificate(&self) -> bool {
-        self.support.as_ref().is_some_and(|support| support.lacks_certificate)
-    }
-
-    /// Returns facts that a reader of the plan's figures should know.
-    #[must_use]
-    pub fn warnings(&self, plan: &Plan) -> Vec<String> {
-        let mut all = Vec::new();
-        if let Some(leaf) = self.leaf().filter(|leaf| leaf.until < Timestamp::now()) {
-            all.push(format!(
-                "its certificate expired at {}: complete clients refuse it; renew it",
-                leaf.until
-            ));
-        }
-        if self.lacks_certificate() {
-            all.push(
-                "it requests a client certificate, and this client sends an empty one: \
-                 give --client-cert"
-                    .to_owned(),
-            );
-        }
-        if let Some(bytes) = self.chain_bytes().filter(|&bytes| bytes > FIRST_FLIGHT_BYTES) {
-            all.push(format!(
-                "its chain has {bytes} bytes, more than the first flight can carry: full \
-                 handshakes need another round trip; a shorter chain does not"
-            ));
-        }
-        let ours = plan.offer.suite_and_group(plan.protocol);
-        if let Some((suite, Some(group))) = ours
-            && let seen = if suite.is_tls13() { &self.tls13 } else { &self.tls12 }
-            && let Some(theirs) = seen.as_ref().and_then(|seen| seen.group.as_ref())
-            && theirs != group.name()
-        {
-            all.push(format!(
-                "complete clients negotiate {theirs} with it, and the plan {group}: to measure \
-                 their cost give --group {theirs}"
-            ));
-        }
-        all
     }
 }
 
@@ -154,18 +101,14 @@ mod tests {
 
     use super::*;
     use crate::body::Body;
-    use crate::certificate::Certificate;
 
     fn probe(suites: &[&str], groups: &[Group], curves: &[Group], key: &str) -> Probe {
         let suites = suites.iter().map(|name| Suite::from_name(name).unwrap()).collect();
-        let until = Timestamp::MAX;
-        let leaves = vec![Certificate { key: key.to_owned(), until, bytes: 700 }];
+        let keys = vec![key.to_owned()];
         let (groups, curves) = (groups.to_vec(), curves.to_vec());
         let body = Body { status: 200, location: None, bytes: Some(9), again: None };
         Probe {
-            support: Some(Support { suites, groups, curves, leaves, ..Support::default() }),
-            tls13: None,
-            tls12: None,
+            support: Some(Support { suites, groups, curves, keys }),
             body: Some(body),
             took: Duration::ZERO,
         }
@@ -213,17 +156,8 @@ mod tests {
         assert!(unmet(&both, &twice).contains("--requests-per-connection"));
         let old = probe(&[ECDHE], &[], &[Group::X25519], "rsa-2048");
         assert!(unmet(&old, &Plan::new(Protocol::Tls13)).contains("1.2 only"));
-        let mut missing = both.clone();
+        let mut missing = both;
         missing.body.as_mut().unwrap().status = 404;
         assert!(unmet(&missing, &Plan::new(Protocol::Tls13)).contains("404"));
-        let lacks = |probe: &mut Probe| probe.support.as_mut().unwrap().lacks_certificate = true;
-        missing.body.as_mut().unwrap().status = 400;
-        lacks(&mut missing);
-        assert!(unmet(&missing, &Plan::new(Protocol::Tls13)).contains("--client-cert"));
-        let mut expired = both;
-        expired.support.as_mut().unwrap().leaves[0].until = Timestamp::UNIX_EPOCH;
-        lacks(&mut expired);
-        let warnings = expired.warnings(&Plan::new(Protocol::Tls13)).join(" ");
-        assert!(warnings.contains("1970") && warnings.contains("empty one"), "{warnings}");
     }
 }

@@ -1,13 +1,10 @@
 //! Sizing, queueing and cost of a fleet: arithmetic on records.
 //!
 //! This crate is rung 5. From a server's CPU time of one session it computes cores for a link or a
-//! rate ([`size()`]), costs ([`PricedMachine`]), response time against load ([`queue`]; by
-//! [`simulation`] where no formula applies), the backlog of a burst ([`backlog`]) and the growth of
-//! rates with cores ([`scaling`]). The crate runs and measures nothing. [`mod@forecast`] computes
-//! predicted records from a measured one.
+//! rate ([`size()`]), costs ([`PricedMachine`]), and response time against load ([`queue`]). The
+//! crate runs and measures nothing. [`mod@forecast`] computes predicted records from a measured one.
 //!
-//! Every figure has an interval if its inputs have one; see [`interval`] for its meaning. "Unknown"
-//! is a value: the energy of a session is unknown until power is measured.
+//! Every figure has an interval if its inputs have one; see [`interval`] for its meaning.
 //!
 //! # Sources
 //!
@@ -17,35 +14,28 @@
 //!   time in the processes (M/D/r) and (D/M/r)*. INFOR 13, 1975.
 //! * \[GHDZ10\] V. Gupta, M. Harchol-Balter, J. G. Dai, B. Zwart. *On the inapproximability of
 //!   M/G/K: why two moments of job size distribution are not enough*. Queueing Systems 64, 2010.
-//! * \[Gunther07\] N. J. Gunther. *Guerrilla Capacity Planning*. Springer, 2007.
 //! * \[Kimura86\] T. Kimura. *A two-moment approximation for the mean waiting time in the GI/G/s
 //!   queue*. Management Science 32, 1986.
 //! * \[Kollerstrom74\] J. Köllerström. *Heavy traffic theory for queues with several servers*.
 //!   Journal of Applied Probability 11, 1974.
 //! * \[LL59\] A. M. Lee, P. A. Longton. *Queueing processes associated with airline passenger
 //!   check-in*. Operational Research Quarterly 10, 1959.
-//! * \[Palm57\] C. Palm. *Research on telephone traffic carried by full availability groups*. Tele
-//!   (English edition) 1, 1957. The queue is also known as M/M/c+M and Erlang A.
 //! * \[Tijms03\] H. C. Tijms. *A First Course in Stochastic Models*. Wiley, 2003.
 //! * \[Whitt93\] W. Whitt. *Approximations for the GI/G/m queue*. Production and Operations
 //!   Management 2, 1993.
 //! * \[ETI10\], \[ITA00\]: see the project's glossary.
 
-mod burst;
 pub mod demand;
 mod error;
 pub mod forecast;
 pub mod interval;
 pub mod prices;
 pub mod queue;
-pub mod scaling;
 mod session;
-pub mod simulation;
 mod sizing;
 mod terms;
 pub mod what_if;
 
-pub use burst::{Backlog, backlog};
 pub use demand::{Demand, Utilisation};
 pub use error::Error;
 pub use prices::{Paid, PricedMachine, Prices};

@@ -17,16 +17,14 @@ use tollgate::command_line;
 
 pub(crate) use crate::verbs::agent::Agent;
 pub(crate) use crate::verbs::bench::options::sub_verbs::{ResponseCurve, Sampling};
-pub(crate) use crate::verbs::bench::options::{Bench, BenchCommand, EngineKind, Mode, ServerKind};
+pub(crate) use crate::verbs::bench::options::{Bench, BenchCommand, Mode, ServerKind};
 pub(crate) use crate::verbs::compare::Compare;
-pub(crate) use crate::verbs::completions::Completions;
 pub(crate) use crate::verbs::explain::Explain;
 pub(crate) use crate::verbs::fleet::{Fleet, FleetCommand};
 pub(crate) use crate::verbs::kernel::Kernel;
 pub(crate) use crate::verbs::ladder::Ladder;
 pub(crate) use crate::verbs::man::Man;
 pub(crate) use crate::verbs::papers::Papers;
-pub(crate) use crate::verbs::report::Report;
 pub(crate) use crate::verbs::serve::Serve;
 pub(crate) use crate::verbs::speed::Speed;
 pub(crate) use crate::verbs::trial::Trial;
@@ -51,22 +49,18 @@ pub(crate) enum Verb {
     Bench(Box<BenchCommand>),
     /// Put two runs or two machines side by side: faster, slower, or no change proven
     Compare(Compare),
-    /// Print a completion script for a shell
-    Completions(Completions),
     /// Predict what a TLS session costs a server, part by part, and sample a live server with perf
     Explain(Explain),
     /// Compute cores, costs and response times of many servers from the records of one
     Fleet(Box<FleetCommand>),
     /// Measure Montgomery products and squares with every kernel that this machine can run
     Kernel(Kernel),
-    /// Measure all six rungs, and write a table, an HTML page and records
+    /// Measure all six rungs, and write a table, an HTML page and records; or show those of files
     Ladder(Ladder),
-    /// Write the man pages
+    /// Write man pages and completion scripts for shells
     Man(Man),
     /// Re-enact five publications: their figures beside ours, their models, a simulated processor
     Papers(Papers),
-    /// Make the table and the HTML page from records
-    Report(Report),
     /// Run the embedded TLS server, with Tollgate's engine or OpenSSL's
     Serve(Serve),
     /// Measure operations of Tollgate, OpenSSL and AWS-LC in one run: RSA, X25519, ECDH and ECDSA

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use tollgate_agents::{Nats, NatsServer};
 
-#[derive(Args, Clone, Debug)]
+#[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "NATS")]
 pub(crate) struct NatsOptions {
     /// NATS servers of one cluster, separated by commas: tls://HOST:PORT, or nats://127.0.0.1:PORT

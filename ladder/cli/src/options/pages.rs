@@ -9,8 +9,7 @@ fn each_flag_has_a_row_with_its_default() {
     let mut lacking = Vec::new();
     for verb in all_verbs().get_subcommands() {
         let name = verb.get_name();
-        // The page of `ladder` has the options of `report` too, which are some of its own.
-        let pages = pages_of(if name == "report" { "ladder" } else { name });
+        let pages = pages_of(name);
         for flag in flags_of(verb) {
             let name = flag.get_long().unwrap_or_default();
             let mut rows = pages.lines().filter(|row| flags_in(row).any(|flag| flag == name));

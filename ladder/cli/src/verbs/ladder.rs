@@ -1,6 +1,7 @@
 //! `tollgate ladder`: all six rungs in turn, as one table and one HTML page.
 
 use core::time::Duration;
+use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
@@ -11,21 +12,21 @@ use tollgate_fleet::Prices;
 use tollgate_load::Protocol;
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Record, Timestamp};
-use tollgate_report::{heading, rungs};
+use tollgate_report::{heading, html, rungs};
 use tollgate_server::KeyKind;
 use tollgate_session::SessionPlan;
 
 use crate::error::CliError;
 use crate::options::values::{OutputFile, defaults};
 use crate::options::{Bench, Fleet};
-use crate::output::say;
+use crate::output::{Output, say};
 use crate::progress::Progress;
 use crate::run::Run;
 use crate::verbs::explain::parts;
 use crate::verbs::fleet::prices;
 use crate::verbs::kernel::{Table, model};
 use crate::verbs::speed::Speed;
-use crate::{bench, fleet, interrupt, kernel, papers, report, shelf, speed};
+use crate::{bench, fleet, interrupt, kernel, papers, shelf, speed};
 
 /// The rungs from the lowest, each with its steps.
 const RUNGS: [(&str, &[Step]); 6] = [
@@ -62,12 +63,17 @@ struct LadderRun {
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Ladder {
-    /// Write the records as JSON Lines to FILE, replacing it; - is standard output [default:
-    /// MACHINE/DATE.jsonl in the folder of records]
+    /// Files of records, as `--json` of any verb writes them, to show instead of measuring; the last
+    /// record of a figure counts
+    #[arg(value_name = "FILE", conflicts_with_all = ["prices", "quick", "records"])]
+    files: Vec<PathBuf>,
+
+    /// Write the records as JSON Lines to FILE, replacing it; - is standard output [default, if
+    /// measured: MACHINE/DATE.jsonl in the folder of records]
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<OutputFile>,
 
-    /// Prices and power of machines; without them no costs and no energy are computed
+    /// Prices of machines; without them no costs are computed
     #[arg(long, value_name = "FILE", value_parser = prices)]
     pub(crate) prices: Option<Prices>,
 
@@ -87,6 +93,9 @@ pub(crate) struct Ladder {
 /// Measures all rungs, and writes table, page and records. After Ctrl-C, table and page show the
 /// complete rungs.
 pub(crate) fn run(options: &Ladder) -> Result<ExitCode, CliError> {
+    if !options.files.is_empty() {
+        return show(options);
+    }
     let file = match &options.json {
         Some(file) => file.to_path_buf(),
         None => shelf::fresh(&options.records, &this_machine(), Timestamp::now())?,
@@ -106,8 +115,30 @@ pub(crate) fn run(options: &Ladder) -> Result<ExitCode, CliError> {
     let table = rungs::table(&records);
     let ended = run.end(&("\n".to_owned() + &heading::lines(&records) + "\n" + &table));
     say(&format!("records: {}", file.display()));
-    report::write(&options.report, &records)?;
+    write_page(options, &records)?;
     ended
+}
+
+/// Prints the table of files of records, and writes their page.
+fn show(options: &Ladder) -> Result<ExitCode, CliError> {
+    let records = shelf::read(&options.files)?;
+    if records.is_empty() {
+        let names: Vec<_> = options.files.iter().map(|file| file.display().to_string()).collect();
+        bail!("{}: no records; run 'tollgate ladder'", names.join(", "));
+    }
+    let mut output = Output::new(options.json.as_deref())?;
+    output.records(&records)?;
+    // Write the page completely even if the reader of the table closes the pipe.
+    let printed = output.text(&rungs::table(&records));
+    write_page(options, &records)?;
+    printed.map(|()| ExitCode::SUCCESS)
+}
+
+fn write_page(options: &Ladder, records: &[Record]) -> Result<(), CliError> {
+    let page = &*options.report;
+    fs::write(page, html::report(records)).map_err(CliError::at(page))?;
+    say(&format!("report: {}", page.display()));
+    Ok(())
 }
 
 impl LadderRun {

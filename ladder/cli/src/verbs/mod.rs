@@ -3,14 +3,12 @@
 pub(crate) mod agent;
 pub(crate) mod bench;
 pub(crate) mod compare;
-pub(crate) mod completions;
 pub(crate) mod explain;
 pub(crate) mod fleet;
 pub(crate) mod kernel;
 pub(crate) mod ladder;
 pub(crate) mod man;
 pub(crate) mod papers;
-pub(crate) mod report;
 pub(crate) mod serve;
 pub(crate) mod speed;
 pub(crate) mod trial;

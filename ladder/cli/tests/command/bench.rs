@@ -177,8 +177,6 @@ fn one_engine_alone_has_figures_and_no_ratio() {
         assert_eq!(record.conditions["source_addresses"], "3");
     }
     for (flags, why) in [
-        ("bench --server rustls --engine openssl", "give aws-lc"),
-        ("bench --engine aws-lc", "give openssl"),
         ("bench --engine tollgate,tollgate", "tollgate is given twice"),
         ("bench --server haproxy --async --engine openssl", "--engine tollgate too"),
     ] {
@@ -206,7 +204,7 @@ fn sessions_are_resumed_and_the_logs_have_as_many() {
         let same = format!(" {resumed} sessions offered, {resumed} resumed, 0 refused");
         assert!(resumed > 0 && told.contains(&same), "{counted}\n{told}");
     }
-    for (server, by) in [("rustls", "psk"), ("openssl", "early-data"), ("lighttpd", "ticket")] {
+    for (server, by) in [("openssl", "early-data"), ("lighttpd", "ticket")] {
         let asked = ["bench", "--server", server, "--resume", "50%", "--resume-by", by];
         refused(&run(&asked), "--resume");
     }
@@ -422,7 +420,7 @@ fn published_figures_are_shown_with_those_of_their_workload() {
 /// The conditions of the paper of 2001, as far as servers still support them: RSA-1024, RSA key
 /// exchange.
 #[test]
-fn keys_of_2001_are_served_by_embedded_and_stock_servers_and_refused_by_rustls() {
+fn keys_of_2001_are_served_by_embedded_and_stock_servers() {
     let flags = ["--key-type", "rsa-1024", "--protocol", "tls12-rsa", "--rounds", "2"];
     for (more, names) in [
         (&[][..], ["openssl", "tollgate"]),
@@ -440,9 +438,6 @@ fn keys_of_2001_are_served_by_embedded_and_stock_servers_and_refused_by_rustls()
             agreed(&stdout, name);
         }
     }
-    let rustls = ["--key-type", "rsa-1024", "--server", "rustls", "--protocol", "tls13"];
-    let output = bench(&[&rustls[..], &["--rounds", "2"]].concat());
-    refused(&output, "2048 bits");
 }
 
 /// Both engines sign with a key on P-256 where the provider has faster kernels for it.

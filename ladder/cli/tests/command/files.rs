@@ -16,8 +16,8 @@ fn inputs_are_not_overwritten() {
         format!("{}/./{}", file.parent().unwrap().display(), file.file_name().unwrap().display());
     for line in [
         &["speed", "--key", name, "--seconds", "0.01", "--json", &other][..],
-        &["report", name, "--report", &other],
-        &["report", name, "--json", &other],
+        &["ladder", name, "--report", &other],
+        &["ladder", name, "--json", &other],
         &["fleet", name, "--json", &other],
         &["kernel", "model", "--machine", name, "--json", &other],
         &["papers", "leon2", name, "--json", &other],
@@ -40,7 +40,7 @@ fn two_outputs_need_two_files() {
 
 #[test]
 fn unwritable_outputs_are_reported_at_once() {
-    for flags in [&["bench", "search", "--slo", "p99=1ms", "--svg"][..], &["ladder", "--report"]] {
+    for flags in [&["papers", "--json"][..], &["ladder", "--report"]] {
         let with = |file| run(&[flags, &[file]].concat());
         refused(&with("/no/such/file"), "/no/such/file: No such file or directory");
         refused(&with("/no/such/file"), "there is no folder /no/such");
@@ -53,7 +53,7 @@ fn a_closed_pipe_is_silent_and_the_page_is_complete() {
     let records = concat!(env!("CARGO_MANIFEST_DIR"), "/../../records/speed.jsonl");
     let page = scratch("unread.html");
     for (line, said) in [
-        (&["report", records, "--report", page.name()][..], "report: "),
+        (&["ladder", records, "--report", page.name()][..], "report: "),
         (&["fleet", "--cpu-us", "300"], ""),
         (&["fleet", "--cpu-us", "300", "--json", "-"], ""),
     ] {

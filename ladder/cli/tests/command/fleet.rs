@@ -107,31 +107,6 @@ fn one_figure_is_enough() {
     assert!(stderr.contains("unknown without --prices"), "{stderr}");
 }
 
-/// A core serves 1000 sessions per second; clients wait for 20 ms, twice.
-#[test]
-fn clients_that_give_up_leave_less_for_others() {
-    let flags =
-        "fleet --cpu-us 1000 --variation 0 --cores-per-machine 1 --patience 20ms --retries 1";
-    let (output, records) = recorded(flags, &[]);
-    let of = |load: &str, quantity: &str| {
-        let subject = format!(
-            "fleet/session?by=given&bytes=14336&line=one_queue&load={load}&patience_ms=20&retries=1&\
-             station_cores=1"
-        );
-        point(&records, &subject, quantity)
-    };
-    assert!(of("0.7", "given_up_share") < 0.02 && of("0.7", "attempts_per_session") < 1.05);
-    assert!((of("0.7", "sessions_per_s") / 700.0 - 1.0).abs() < 0.05);
-    // More work arrives than the core can do, and the retries double it.
-    assert!(of("1.5", "given_up_share") > 0.9 && of("1.5", "attempts_per_session") > 1.9);
-    assert!(of("1.5", "wasted_share") > 0.9);
-    assert!(of("0.7", "response_ns_p50") >= 0.5e6 && of("0.7", "response_ns_p99") <= 40e6);
-    let text = shown(&output);
-    assert!(text.contains("1 cores: timeout of clients 20 ms, retries 1"), "{text}");
-    refused(&run(&["fleet", "--cpu-us", "5", "--retries", "1"]), "--patience");
-    refused(&run(&["fleet", "--cpu-us", "5", "--patience", "soon"]), "500ms");
-}
-
 #[test]
 fn every_error_is_one_line() {
     let empty = scratch("empty.jsonl");
@@ -185,39 +160,4 @@ fn what_if_lands_near_the_measured_sessions() {
     );
     refused(&run(&["fleet", "what-if", RECORDS, "--resume", "180%"]), "0% to 100%");
     refused(&run(&["fleet", "what-if", "--engine", "openssl"]), "<FILE>");
-}
-
-#[test]
-fn signers_are_counted_and_their_answers_timed() {
-    let from = scratch("signatures.jsonl");
-    let mut writer = jsonl::Writer::new(File::create(&from).unwrap());
-    for (subject, us) in [("by=tollgate", 100.0), ("batch=8&by=tollgate", 50.0)] {
-        let subject = format!("operation/rsa-2048/sign?{subject}").parse().unwrap();
-        let figure =
-            ("ns_per_operation".parse().unwrap(), Unit::Nanos, Estimate::exact(1e3 * us).unwrap());
-        let machine = Machine::unknown("Some Processor 9000");
-        writer.write(&Record::new(subject, figure, Kind::Measured, machine)).unwrap();
-    }
-    drop(writer);
-    let flags = "fleet signers --cores-per-machine 4 --front-ends 1000 --handshakes-per-s 70 \
-                 --work-us 0 --network-us 50";
-    let (output, records) = recorded(flags, &[from.name()]);
-    let stdout = shown(&output);
-    // A core makes 20k signatures per second in full batches. 70k of them need 35 cores at a load
-    // of 10 %, and 4 at 90 %.
-    let of = |load: &str| format!("fleet/operation/rsa-2048/sign?by=tollgate&load={load}");
-    assert_eq!(point(&records, &of("0.1"), "whole_cores"), 35.0);
-    assert_eq!(point(&records, &of("0.9"), "whole_cores"), 4.0);
-    // Most requests find a core that is idle, and take 100 us and the network.
-    assert!((point(&records, &of("0.1"), "response_ns_p50") - 150e3).abs() < 10.0);
-    assert!(point(&records, &of("0.9"), "private_operations_per_batch") > 5.0);
-    let text = stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(text.contains("RSA-2048, 1000 front ends: 70.0k operations"), "{text}");
-    assert!(text.contains("10 % 35 9 1.0") && text.contains("90 % 4 1 "), "{text}");
-    refused(&run(&["fleet", "signers"]), "<FILE>");
-    let session = scratch("session.jsonl");
-    let mut writer = jsonl::Writer::new(File::create(&session).unwrap());
-    writer.write(&server("tollgate", 400.0)).unwrap();
-    drop(writer);
-    refused(&run(&["fleet", "signers", session.name()]), "tollgate speed --json");
 }

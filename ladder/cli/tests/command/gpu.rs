@@ -114,7 +114,7 @@ fn batches_on_an_emulated_gpu_are_timed_compared_and_recorded() {
     }
 
     let page = scratch("gpu.html");
-    let report = shown(&run(&["report", file.name(), "--report", page.name()]));
+    let report = shown(&run(&["ladder", file.name(), "--report", page.name()]));
     let shown_row = report.split("RSA-1024! private, GPU x32 x2").nth(1).unwrap_or_default();
     // after the unit, "per s", and the missing prediction
     let rate = shown_row.split_whitespace().nth(3);

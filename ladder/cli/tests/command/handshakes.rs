@@ -2,7 +2,7 @@
 
 use crate::bench::bench;
 use crate::program::{refused, text};
-use crate::shown::{SServer, files_of_server};
+use crate::s_server::{SServer, files_of_server};
 
 #[test]
 fn the_cause_of_a_refused_handshake_is_named() {
@@ -16,6 +16,7 @@ fn the_cause_of_a_refused_handshake_is_named() {
         (&["-tls1_3"], &["--protocol", "tls12-x25519"], "1.3 only: give --protocol"),
         (&["-tls1_1", "-cipher", "ALL:@SECLEVEL=0"], &[], "0x0302, which was not offered; check"),
         (&["-tls1_3", "-groups", "P-256"], &["--group", "x25519"], "--group with one of secp256r1"),
+        (&["-tls1_3", "-Verify", "1"], &[], "phase confirm; the server requires a client certif"),
     ] {
         let server = SServer::start(&folder, arguments);
         let output = bench(&[&[server.url.as_str()], more].concat());

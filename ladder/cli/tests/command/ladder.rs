@@ -35,8 +35,8 @@ fn a_quick_climb_reaches_every_rung_and_writes_table_page_and_records() {
     let name = machine_and_date.file_name().unwrap().to_str().unwrap();
     assert!(machine_and_date.starts_with(folder.join("records")) && name.ends_with(".jsonl"));
 
-    // The report verb creates the same page from the ladder's records.
-    let again = tollgate().args(["report", "--report", "again.html"]).current_dir(&folder).output();
+    let arguments = ["ladder".as_ref(), machine_and_date.as_os_str(), "--report".as_ref()];
+    let again = tollgate().args(arguments).arg("again.html").current_dir(&folder).output();
     assert_eq!(again.unwrap().status.code(), Some(0));
     let again = fs::read_to_string(folder.join("again.html")).unwrap();
     assert!(again == page, "the page of the records is not that of the climb");
@@ -66,13 +66,12 @@ fn a_ladder_with_unwritable_records_does_not_start() {
 
 #[test]
 fn a_report_is_created_from_records() {
-    refused(&run(&["report", "--records", "/nowhere"]), "tollgate ladder");
-    refused(&run(&["report", "/nowhere.jsonl"]), "/nowhere.jsonl");
+    refused(&run(&["ladder", "/nowhere.jsonl"]), "/nowhere.jsonl");
     let (file, page) = (scratch("broken.jsonl"), scratch("broken.html"));
     fs::write(&file, "{\"schema\":1}\n").unwrap();
-    refused(&run(&["report", file.name(), "--report", page.name()]), "line 1");
+    refused(&run(&["ladder", file.name(), "--report", page.name()]), "line 1");
     fs::write(&file, "\n").unwrap();
-    refused(&run(&["report", file.name(), "--report", page.name()]), "no records");
+    refused(&run(&["ladder", file.name(), "--report", page.name()]), "no records");
     assert!(!page.exists());
 }
 

@@ -60,7 +60,6 @@ fn outcome() -> Value {
                 "target": "127.0.0.1:1", "began_at": "2026-11-28T10:00:00Z", "reasons": [],
                 "doubts": [], "plan": {}, "plan_hash": "0", "abandoned": 0, "series": [],
                 "sustained_s": 1.0, "server_cores": 0.5, "client_cpu": {"cores": 0.2, "busiest_share": 0.2},
-                "package_watts": 90.0,
                 "whole": counts, "sustain": counts,
                 "server_log": {"handshakes": count, "responses": count, "resumed": 0, "failed": 0},
                 "sessions_per_s": count as f64, "server_cpu_ns_per_session": 0.5e9 / count as f64,
@@ -75,9 +74,6 @@ fn outcome() -> Value {
         records.push(record(&subject(server), "sessions_per_s", Unit::PerSecond, &rates));
         let cpu = rates.map(|rate| 0.5e9 / rate);
         records.push(record(&subject(server), "server_cpu_ns_per_session", Unit::Nanos, &cpu));
-        let joules = rates.map(|rate| 90.0 / rate);
-        let quantity = "package_joules_per_session";
-        records.push(record(&subject(server), quantity, Unit::Count, &joules));
         let p90 = [f64::from(29065215_u32); 6];
         records.push(record(&subject(server), "transaction_ns_p90", Unit::Nanos, &p90));
     }
@@ -252,11 +248,10 @@ fn change(path: &Path, from: &str, to: &str) {
 #[test]
 fn signed_figures_that_do_not_follow_from_the_samples_are_refused() {
     type Edit = fn(&mut Value);
-    let edits: [(&str, Edit, &str); 8] = [
+    let edits: [(&str, Edit, &str); 7] = [
         ("samples", |run| run["sustain"]["transactions"] = 800.into(), "its samples give 800"),
         ("seconds", |run| run["sustained_s"] = 0.9.into(), "its samples give 1000"),
         ("cpu", |run| run["server_cores"] = 0.4.into(), "server_cpu_ns_per_session is"),
-        ("energy", |run| run["package_watts"] = 80.0.into(), "package_joules_per_session is"),
         (
             "both",
             |run| {

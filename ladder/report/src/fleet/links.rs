@@ -3,12 +3,12 @@
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Quantity, Record, Subject, Unit};
 
-use super::find::{links, of_server, sizes};
+use super::find::{links, sizes};
 use super::size_and_engine;
 use crate::cite::Citation;
 use crate::figure::{self, percent};
 use crate::grid::Column;
-use crate::lookup::Origin::{self, Measured, Predicted, Published};
+use crate::lookup::Origin::{self, Predicted, Published};
 use crate::lookup::{Lookup, MISSING, distinct};
 use crate::names;
 use crate::table::{Row, Table};
@@ -40,11 +40,7 @@ pub(super) fn table(records: &[Record]) -> Table {
     let mut columns =
         vec![Column::words("fleet", 32), Column::figures("sess/s", 6), Column::figures("Gbps", 4)];
     columns.extend(gbps.iter().map(|gbps| Column::figures("", 5).headed(format!("{gbps} G"))));
-    columns.extend([
-        Column::figures("a sess/s", 8),
-        Column::figures("10^6", 7),
-        Column::figures("kJ", 5),
-    ]);
+    columns.extend([Column::figures("a sess/s", 8), Column::figures("10^6", 7)]);
     Table { columns, rows, notes: notes(lookup) }
 }
 
@@ -68,10 +64,6 @@ fn fleet_row(lookup: Lookup<'_>, origin: Origin, fleet: &Subject, gbps: &[&str])
         figure::of(cores.iter().find(|(link, _)| link == gbps).map(|(_, record)| *record))
     }));
     cells.resize(cells.len() + 2, MISSING.to_owned());
-    let joules = of_server(lookup, fleet, word::PACKAGE_JOULES_PER_SESSION, Unit::Count);
-    // a million sessions, in thousands of joules
-    let kilojoules = joules.map(|joules| 1e3 * joules.estimate.point());
-    cells.push(figure::optional(kilojoules, Unit::Ratio));
     let groups = groups(fleet, any_record(lookup, origin, fleet));
     Row { groups, names: vec![size_and_engine(fleet)], cells }
 }
@@ -91,7 +83,7 @@ fn priced_rows(lookup: Lookup<'_>, origin: Origin, fleet: &Subject, links: usize
         let any = per_session.or(per_million)?;
         let of_fleet = any_record(lookup, origin, fleet).or(Some(any));
         let mut cells = vec![String::new(); 2 + links];
-        cells.extend([figure::of(per_session), figure::of(per_million), String::new()]);
+        cells.extend([figure::of(per_session), figure::of(per_million)]);
         Some(Row {
             groups: groups(fleet, of_fleet),
             names: vec![size_and_engine(fleet), price_name(any)],
@@ -145,13 +137,6 @@ fn notes(lookup: Lookup<'_>) -> Vec<String> {
             "a sess/s, 10^6: prices of sessions, unknown without --prices"
         }
     )];
-    if lookup.all(Measured, word::PACKAGE_JOULES_PER_SESSION).next().is_some() {
-        notes.push(
-            "kJ: energy of a million sessions, measured by RAPL: the processor's packages with all \
-             that ran on them"
-                .to_owned(),
-        );
-    }
     if !priced.is_empty() {
         notes.push(
             "cores of priced machines are taken to be as fast as the measured one".to_owned(),

@@ -23,7 +23,7 @@ use crate::rungs::{Figure, Rung, beyond, climb, figures};
 use crate::session::{self, PARTS, Session};
 use crate::signing::{SIZES, Signing, key};
 use crate::table::Table;
-use crate::{context, fleet, kernel, pairs, server};
+use crate::{fleet, kernel, pairs, server};
 
 /// A section of the report.
 struct Section<'a> {
@@ -170,10 +170,7 @@ pub(super) fn rates(records: &[Record]) -> Markup {
               time; a server with few clients gets the speed of one at a time.",
         means: SIZES.iter().filter_map(sentence).collect(),
         pictures: shown,
-        tables: [crate::speed::operations(records), context::others(records)]
-            .into_iter()
-            .flatten()
-            .collect(),
+        tables: crate::speed::operations(records).into_iter().collect(),
         records: used.collect(),
         verb: "speed",
     }

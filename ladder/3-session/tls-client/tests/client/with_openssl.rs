@@ -1,12 +1,10 @@
 //! Sessions with `openssl s_server`, a separate process that supports RSA key exchange.
 
 use std::process::Command;
-use std::sync::Arc;
 
-use openssl::x509::X509;
 use tollgate_tls_client::{
-    AlertDescription, Confirmation, Connection, Error, Freshness, Group, Identity, KeyExchange,
-    SessionPhase, Settings, Suite, VerifySignature,
+    AlertDescription, Confirmation, Connection, Error, Freshness, Group, KeyExchange, SessionPhase,
+    Settings, Suite, VerifySignature,
 };
 
 use crate::peer;
@@ -192,43 +190,6 @@ fn every_suite_of_s_server_works_with_every_group() {
                     break; // once is enough
                 }
             }
-        }
-    }
-}
-
-#[test]
-fn client_certificates_of_every_kind_are_verified() {
-    let p384 = peer::ec_p384();
-    let keys = [peer::RSA_2048, peer::EC_P256, &p384, peer::ED25519];
-    let suites = [
-        RSA,
-        ECDHE,
-        Suite::TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA384,
-        TLS13,
-        Suite::TLS_AES_256_GCM_SHA384,
-    ];
-    for (name, key) in ["rsa", "p256", "p384", "ed25519"].into_iter().zip(keys) {
-        let (certificate, pkcs8) = peer::certificate(key);
-        // the certificate is self-signed, so the server trusts it explicitly
-        let pem = X509::from_der(&certificate).unwrap().to_pem().unwrap();
-        let file = format!("tollgate-tls-client-{}-{name}.pem", std::process::id());
-        let path = std::env::temp_dir().join(file);
-        std::fs::write(&path, pem).unwrap();
-        let trust = ["-CAfile", path.to_str().unwrap(), "-cipher", "ALL", "-www"];
-        let arguments = [&["-Verify", "1", "-verify_return_error"], &trust[..]].concat();
-        let server = Process::s_server(&format!("identity-{name}"), &arguments);
-        std::fs::remove_file(&path).unwrap();
-        let Some(server) = server else { return };
-        let identity = Arc::new(Identity::new(vec![certificate], &pkcs8).unwrap());
-        for suite in suites {
-            let groups = vec![Group::X25519, Group::P256, Group::P384];
-            let settings =
-                Settings { identity: Some(Arc::clone(&identity)), groups, ..Settings::new(suite) };
-            let mut client = peer::client(settings);
-            let text = String::from_utf8(page(server.connect(), &mut client)).unwrap();
-            assert!(text.contains("Client certificate"), "{suite}: {text}");
-            let facts = client.facts();
-            assert!(facts.client_certificate_asked && facts.client_signature.is_some(), "{suite}");
         }
     }
 }

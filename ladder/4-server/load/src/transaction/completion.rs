@@ -52,11 +52,8 @@ impl Slot {
             return if closed { Err(self.failure(Cause::Closed)) } else { Ok(()) };
         }
         if spec.asks() {
-            let since_asked = |at: Instant| at.saturating_duration_since(self.marks.asked);
-            let first_byte = since_asked(self.marks.first_byte.unwrap_or(now));
             let bytes = self.response.body_bytes();
-            let last_byte = since_asked(now);
-            (drive.on_event)(TransactionEvent::Response { first_byte, last_byte, bytes }, now);
+            (drive.on_event)(TransactionEvent::Response { bytes }, now);
         }
         if self.requests_left > 0 {
             if self.response.closes() {

@@ -66,11 +66,9 @@ impl Slot {
         self.bytes_before += self.response.body_bytes();
         let expected = spec.ask(&mut self.request, &self.task, self.requests_left);
         self.response.begin(expected);
-        self.marks.asked = Instant::now();
         if self.phase == Phase::Data {
-            self.phase_since = self.marks.asked; // each response has its own timeout
+            self.phase_since = Instant::now(); // each response has its own timeout
         }
-        self.marks.first_byte = None;
     }
 
     /// After the handshake: sends the first request, unless the server has accepted it as early
@@ -82,7 +80,6 @@ impl Slot {
             if self.channel.tls().facts().early_data == EarlyData::Accepted {
                 return Ok(());
             }
-            self.marks.asked = Instant::now();
             return self.channel.send(&self.request);
         }
         if self.requests_left == 0 {

@@ -1,6 +1,5 @@
 //! Open loops begin arrivals on time, measure from the intended start, and lose no arrival.
 
-use core::time::Duration;
 use std::time::Instant;
 
 use tollgate_load::{
@@ -49,30 +48,6 @@ fn an_open_loop_offers_its_rate_on_any_number_of_threads() {
         assert_eq!(outcome.transaction().map(Latency::count), Some(arrivals), "{outcome}");
         assert_eq!(outcome.verdict, Verdict::Valid, "{outcome}");
     }
-}
-
-/// The timeline has each transaction, at the time at which its pattern and seed let it arrive.
-#[test]
-fn a_timeline_has_each_arrival_and_its_end() {
-    let pattern = Pattern::Bursts { per_s: 200.0, on_ms: 100, off_ms: 150 };
-    let plan = Plan { threads: 2, keeps_timeline: true, ..open(pattern.clone(), 500) };
-    let run = outcome(&plan, |_| Behavior::Good);
-    let end = Duration::from_millis(plan.warm_up_ms + plan.sustain_ms);
-    let expected: Vec<Duration> = pattern.times(plan.seed).take_while(|at| *at < end).collect();
-    let timeline = run.timeline().unwrap();
-    let arrived: Vec<Duration> = timeline.iter().map(|moment| moment.arrived).collect();
-    // the first start of the threads and that of the run are a few nanoseconds apart
-    assert_eq!(arrived.len(), expected.len(), "{run}");
-    for (arrived, expected) in arrived.iter().zip(&expected) {
-        assert!(arrived.abs_diff(*expected) < Duration::from_micros(1), "{arrived:?} {expected:?}");
-    }
-    let longest = timeline.iter().map(|moment| moment.done - moment.arrived).max().unwrap();
-    let p100 = Duration::from_nanos(run.transaction().unwrap().quantile_ns(1.0).unwrap());
-    assert!(longest.as_secs_f64() > 0.99 * p100.as_secs_f64(), "{longest:?} {p100:?}");
-    let without = outcome(&open(pattern, 300), |_| Behavior::Good);
-    assert_eq!(without.timeline().map(<[_]>::len), Some(0));
-    let closed = Plan { arrivals: Arrivals::Closed { think: Think::None }, ..plan };
-    assert!(closed.check().is_err_and(|error| error.to_string().contains("keeps_timeline")));
 }
 
 #[test]

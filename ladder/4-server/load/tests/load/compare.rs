@@ -1,13 +1,11 @@
-//! Comparisons: alternating rounds, ratios within rounds, and records.
+//! Comparisons: ratios within rounds, and records.
 
-use core::cell::RefCell;
 use core::time::Duration;
 use std::collections::BTreeMap;
-use std::io;
 
 use tollgate_load::{
-    Comparison, Context, Error, Finding, Limits, Naming, Plan, Protocol, Referee, Seen, Server,
-    Verdict, compare,
+    Comparison, Context, Error, Finding, Limits, Naming, Outcome, Plan, Protocol, Server, Verdict,
+    run,
 };
 use tollgate_record::{Kind, Machine, Unit, jsonl};
 
@@ -24,28 +22,6 @@ fn plan() -> Plan {
     }
 }
 
-/// A referee that also records the order of servers.
-struct Turn<'a, R> {
-    name: char,
-    order: &'a RefCell<String>,
-    referee: R,
-}
-
-impl<R: Referee> Referee for Turn<'_, R> {
-    fn mark(&mut self) -> io::Result<()> {
-        self.order.borrow_mut().push(self.name);
-        self.referee.mark()
-    }
-
-    fn seen(&mut self) -> io::Result<Seen> {
-        self.referee.seen()
-    }
-
-    fn lag(&self) -> Duration {
-        self.referee.lag()
-    }
-}
-
 fn names() -> [Naming; 2] {
     ["openssl-3.0.19", "tollgate"].map(|by| Naming::new("rsa-2048", by))
 }
@@ -59,25 +35,24 @@ fn context() -> Context {
     }
 }
 
-/// Returns a comparison whose CPU times were all read in time, and the order of its servers.
-fn compared(surplus: u64, rounds: usize) -> (Comparison, String) {
-    let is_late = |finding: &Finding| {
+/// Returns the runs of two servers in turn, whose CPU times were all read in time.
+fn compared(surplus: u64, rounds: usize) -> [Vec<Outcome>; 2] {
+    let is_late = |finding: &&Finding| {
         matches!(finding, Finding::ServerCpuLate | Finding::Nothing | Finding::Stalled)
     };
     for _ in 0..TRIES {
-        let (found, order) = compared_once(surplus, rounds);
-        let outcomes = (0..2).flat_map(|server| found.outcomes(server));
-        let mut findings = outcomes.flat_map(|run| run.doubts.iter().chain(&run.reasons));
-        if !findings.any(is_late) {
-            return (found, order);
+        let found = compared_once(surplus, rounds);
+        let mut findings =
+            found.iter().flatten().flat_map(|run| run.doubts.iter().chain(&run.reasons));
+        if findings.find(is_late).is_none() {
+            return found;
         }
     }
     panic!("this machine is too busy to read a clock in time");
 }
 
-fn compared_once(surplus: u64, rounds: usize) -> (Comparison, String) {
+fn compared_once(surplus: u64, rounds: usize) -> [Vec<Outcome>; 2] {
     let (a, b) = (TlsServer::start(|_| Behavior::Good), TlsServer::start(|_| Behavior::Good));
-    let order = RefCell::new(String::new());
     let side = |name, server: &TlsServer, surplus| {
         let mut referee = server.referee();
         referee.surplus = surplus;
@@ -86,23 +61,25 @@ fn compared_once(surplus: u64, rounds: usize) -> (Comparison, String) {
             cpu += Duration::from_millis(200); // as if the server used half a core
             Ok(cpu)
         };
-        Server::new(name, server.target())
-            .with_referee(Turn { name, order: &order, referee })
-            .with_cpu(meter)
+        Server::new(name, server.target()).with_referee(referee).with_cpu(meter)
     };
-    let mut servers = [side('a', &a, 0), side('b', &b, surplus)];
-    let comparison = compare(&plan(), &mut servers, rounds, &|| false, &mut |_, share| {
-        assert!((0.0..=1.0).contains(&share));
-    });
-    drop(servers);
-    (comparison.unwrap(), order.into_inner())
+    let mut servers = [side("a", &a, 0), side("b", &b, surplus)];
+    let mut outcomes = [const { Vec::new() }; 2];
+    for _ in 0..rounds {
+        for (server, outcomes) in servers.iter_mut().zip(&mut outcomes) {
+            outcomes.push(run(&plan(), server, &|| false, &mut |_, _| {}).unwrap());
+        }
+    }
+    outcomes
 }
 
 #[test]
-fn servers_alternate_and_equal_ones_compare_as_equal() {
-    let (comparison, order) = compared(0, 4);
-    assert_eq!(order, "abbaabba");
-    assert_eq!(comparison.verdict(), Verdict::Valid, "{}", comparison.outcomes(0)[0]);
+fn equal_servers_compare_as_equal() {
+    let outcomes = compared(0, 4);
+    for outcome in outcomes.iter().flatten() {
+        assert_eq!(outcome.verdict, Verdict::Valid, "{outcome}");
+    }
+    let comparison = Comparison::of(outcomes.to_vec()).unwrap();
     let ratio = comparison.sessions_ratio(1, 0).unwrap();
     assert_eq!(ratio.samples(), 4);
     assert!((0.2..5.0).contains(&ratio.point()), "equal servers: {ratio:?}");
@@ -143,8 +120,7 @@ fn servers_alternate_and_equal_ones_compare_as_equal() {
 
 #[test]
 fn an_invalid_round_prevents_ratios_and_records_of_its_server() {
-    let (comparison, _) = compared(1, 2);
-    assert_eq!(comparison.verdict(), Verdict::Invalid);
+    let comparison = Comparison::of(compared(1, 2).to_vec()).unwrap();
     assert!(comparison.sessions_ratio(1, 0).is_none());
     assert!(comparison.server_cpu_ratio(0, 1).is_none());
     let records = comparison.records(&names(), &context()).unwrap();
@@ -154,11 +130,5 @@ fn an_invalid_round_prevents_ratios_and_records_of_its_server() {
 
 #[test]
 fn an_empty_comparison_is_refused() {
-    let nothing = compare(&plan(), &mut [], 1, &|| false, &mut |_, _| {});
-    assert!(matches!(nothing, Err(Error::Plan(_))));
-    let target = tollgate_load::Target::new("127.0.0.1:9".parse().unwrap()).unwrap();
-    let mut two = ["a", "b"].map(|name| Server::new(name, target.clone()));
-    let odd = compare(&plan(), &mut two, 3, &|| false, &mut |_, _| {}).unwrap_err();
-    assert!(odd.to_string().contains("must be even"), "{odd}");
     assert!(matches!(Comparison::of(vec![]), Err(Error::Plan(_))));
 }

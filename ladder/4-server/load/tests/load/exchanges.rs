@@ -54,15 +54,9 @@ fn requests_share_a_connection_and_its_handshake() {
             assert_eq!(seen.requests, whole.responses);
             let handshakes = if plain_share > 0.0 { 0 } else { whole.transactions };
             assert_eq!((whole.confirmed, seen.handshakes), (handshakes, handshakes));
-            let times =
-                if plain_share > 0.0 { outcome.plain_times() } else { outcome.secure_times() };
-            let times = times.unwrap();
-            assert_eq!(times.service.count(), outcome.sustain.transactions);
-            assert_eq!(times.last_byte.count(), outcome.sustain.responses);
-            assert_eq!(times.handshake.count(), outcome.sustain.confirmed);
-            let median = |of: &Latency| of.quantile_ns(0.5).unwrap();
-            assert!(median(&times.first_byte) <= median(&times.last_byte));
-            assert!(median(&times.last_byte) <= median(&times.service));
+            let count = |times: Option<&Latency>| times.map(Latency::count);
+            assert_eq!(count(outcome.transaction()), Some(outcome.sustain.transactions));
+            assert_eq!(count(outcome.handshake()), Some(outcome.sustain.confirmed));
         }
     }
 }
@@ -125,8 +119,6 @@ fn secure_and_plain_transactions_have_their_shares() {
     let (share, n) =
         (plain.transactions as f64 / whole.transactions as f64, whole.transactions as f64);
     assert!((share - 0.5).abs() < 5.0 * 0.5 / n.sqrt(), "{share} of {n}");
-    assert!(outcome.plain_times().unwrap().handshake.count() == 0);
-    assert!(outcome.secure_times().unwrap().confirm.count() > 0);
 }
 
 #[test]

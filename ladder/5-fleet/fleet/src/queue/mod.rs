@@ -12,4 +12,3 @@ pub mod wait;
 
 pub use service_time::ServiceTime;
 pub use station::{Discipline, Response, Station};
-pub(crate) use tail::Shape;

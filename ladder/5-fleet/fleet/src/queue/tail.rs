@@ -30,7 +30,7 @@ pub(crate) struct Tail {
 
 /// The distribution of a service time of mean 1.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Shape {
+enum Shape {
     /// A constant plus an exponential time of this rate. With an infinite rate it is the constant
     /// alone.
     Floor { floor: f64, rate: f64 },
@@ -40,7 +40,7 @@ pub(crate) enum Shape {
 
 impl Shape {
     /// Returns the distribution with this squared coefficient of variation.
-    pub(crate) fn of(scv: f64) -> Self {
+    fn of(scv: f64) -> Self {
         if scv <= 1.0 {
             // `abs` makes -0 positive, so that its reciprocal is positive.
             let spread = scv.abs().sqrt();
@@ -49,17 +49,6 @@ impl Shape {
         // Balanced means: p1 / rate1 = p2 / rate2 = 1/2. [Tijms03] appendix B.
         let p = f64::midpoint(1.0, ((scv - 1.0) / (scv + 1.0)).sqrt());
         Self::Two([(p, 2.0 * p), (1.0 - p, 2.0 * (1.0 - p))])
-    }
-
-    /// Draws a time.
-    pub(crate) fn draw(self, random: &mut fastrand::Rng) -> f64 {
-        let exponential = -(1.0 - random.f64()).ln();
-        match self {
-            Self::Floor { floor, rate } => floor + exponential / rate,
-            Self::Two([(p, one), (_, other)]) => {
-                exponential / if random.f64() < p { one } else { other }
-            }
-        }
     }
 }
 
@@ -162,23 +151,6 @@ mod tests {
                     (0..300_000).map(|i| tail.above((f64::from(i) + 0.5) * step) * step).sum();
                 assert!((area / (1.0 + wait) - 1.0).abs() < 1e-3, "{waits} {wait} {scv}: {area}");
             }
-        }
-    }
-
-    /// Drawn times have the two moments, and the median of the tail.
-    #[test]
-    fn drawn_times_have_the_distribution() {
-        let mut random = fastrand::Rng::with_seed(5);
-        for scv in [0.0, 0.25, 1.0, 4.0] {
-            let shape = Shape::of(scv);
-            let times: Vec<f64> = (0..200_000).map(|_| shape.draw(&mut random)).collect();
-            let mean = times.iter().sum::<f64>() / 2e5;
-            let square = times.iter().map(|time| time * time).sum::<f64>() / 2e5;
-            assert!((mean - 1.0).abs() < 0.02, "{scv}: {mean}");
-            assert!((square - 1.0 - scv).abs() < 0.05 * (1.0 + scv), "{scv}: {square}");
-            let median = Tail::new(0.0, 0.0, scv).quantile(0.5);
-            let below = times.iter().filter(|time| **time <= median + 1e-9).count();
-            assert!(scv == 0.0 || (99_000..101_000).contains(&below), "{scv}: {below}");
         }
     }
 

@@ -5,9 +5,7 @@ mod forecast;
 mod no_panic;
 mod prices;
 mod queue;
-mod scaling;
 mod simulation;
-mod simulator;
 mod what_if;
 
 use tollgate_fleet::queue::ServiceTime;

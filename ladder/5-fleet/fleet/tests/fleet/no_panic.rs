@@ -2,9 +2,8 @@
 
 use proptest::prelude::*;
 use tollgate_fleet::queue::{Discipline, ServiceTime, Station};
-use tollgate_fleet::scaling::{Law, Point, fit};
-use tollgate_fleet::{Demand, Paid, PricedMachine, SessionCost, Utilisation, backlog, size};
-use tollgate_record::{Estimate, Nanos, PerSecond};
+use tollgate_fleet::{Demand, Paid, PricedMachine, SessionCost, Utilisation, size};
+use tollgate_record::{Estimate, PerSecond};
 
 /// Returns zeros of both signs, and the smallest positive numbers, normal and subnormal.
 fn zeros() -> impl Strategy<Value = f64> {
@@ -72,28 +71,11 @@ proptest! {
     ) {
         let [load, quantile, rate] = numbers;
         let rate = PerSecond::new(rate);
-        let _ = backlog(cores, moments[0], rate, Nanos::new(quantile));
         let service = ServiceTime::new(moments[0], moments[1]);
         if let (Ok(station), Ok(service)) = (Station::new(cores, discipline), service) {
             let _ = station.at_load(load, &service);
             let _ = station.quantile_at_rate(quantile, rate, &service);
             let _ = station.quantile_at_load(quantile, load, &service);
-        }
-    }
-
-    #[test]
-    fn laws(
-        points in prop::collection::vec((0..100_000_u32, estimate()), 0..6),
-        numbers in [number(), number(), number()],
-    ) {
-        let [one_core, contention, coherency] = numbers;
-        if let Ok(law) = Law::new(PerSecond::new(one_core), contention, coherency) {
-            let _ = law.rate(points.len().try_into().unwrap_or(0));
-        }
-        let points: Vec<Point> =
-            points.into_iter().map(|(cores, per_s)| Point { cores, per_s }).collect();
-        if let Ok(fit) = fit(&points) {
-            let _ = (fit.rate(7), fit.rate(0), fit.rate(u32::MAX), fit.worst_residual());
         }
     }
 }

@@ -1,9 +1,9 @@
-//! Response times, loads and bursts.
+//! Response times and loads.
 
 use proptest::prelude::*;
+use tollgate_fleet::Error;
 use tollgate_fleet::queue::{Discipline, ServiceTime, Station};
-use tollgate_fleet::{Error, backlog};
-use tollgate_record::{Estimate, Nanos, PerSecond};
+use tollgate_record::{Estimate, PerSecond};
 
 use crate::exact;
 
@@ -68,25 +68,6 @@ fn invalid_stations_and_quantiles_are_refused() {
         let result = station(2, Discipline::OneQueue).quantile_at_load(bad, 0.5, &service);
         assert!(matches!(result, Err(Error::Rejected { .. })), "{bad}");
     }
-}
-
-/// [ITA00]: a faster engine serves a burst without backlog.
-#[test]
-fn a_faster_engine_serves_a_burst_without_backlog() {
-    let (rate, length) = (PerSecond::new(2600.0), Nanos::new(30e9));
-    let after = |mean| backlog(2, Estimate::exact(mean).unwrap(), rate, length).unwrap();
-    // A capacity of 2000/s leaves an excess of 600/s for 30 s.
-    let slow = after(1e6);
-    assert_eq!((slow.sessions.point(), slow.drain_ns.point()), (18_000.0, 9e9));
-    // A capacity of 2800/s keeps up with the burst.
-    let fast = after(1e6 / 1.4);
-    assert_eq!((fast.sessions.point(), fast.drain_ns.point()), (0.0, 0.0));
-    assert!(backlog(0, Estimate::exact(1e6).unwrap(), rate, length).is_err());
-    // A capacity of 2222/s has an excess of 378/s, and one of 1818/s an excess of 782/s.
-    let wide = Estimate::new(1e6, (0.9e6, 1.1e6), 9).unwrap();
-    let (low, high) = backlog(2, wide, rate, length).unwrap().drain_ns.interval();
-    assert!((low / 30e9 - 340.0 / 2000.0).abs() < 1e-12, "{low}");
-    assert!((high / 30e9 - 860.0 / 2000.0).abs() < 1e-12, "{high}");
 }
 
 fn discipline() -> impl Strategy<Value = Discipline> {

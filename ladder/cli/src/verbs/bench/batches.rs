@@ -1,4 +1,4 @@
-//! The time of a batch of private-key operations.
+//! The time of a signature in full batches.
 
 use std::time::Instant;
 
@@ -7,30 +7,26 @@ use tollgate_queue::{Class, Lanes, PrivateJob, Request, Unit as _, Work};
 use tollgate_rsa::Hash;
 use tollgate_server::KeyKind;
 
+use crate::cells::float;
 use crate::error::CliError;
 use crate::keys::{Key, SIZES};
 
-/// Batches of each size that are measured. Eight sizes take about 0.1 s with RSA-2048.
+/// Batches that are measured.
 const SAMPLES: usize = 41;
 
-/// Returns the times of a batch of one signature, of two, and so on up to the width of the engine's
-/// lanes, in nanoseconds. Empty if the engine runs no batches with such a key, or there is no
-/// built-in one.
-pub(super) fn times(key: KeyKind) -> Result<Vec<f64>, CliError> {
-    let KeyKind::Rsa { bits } = key else { return Ok(Vec::new()) };
+/// Returns the time of a signature in full batches of the engine, in nanoseconds. `None` if the
+/// engine runs no batches with such a key, or there is no built-in one.
+pub(super) fn full_ns(key: KeyKind) -> Result<Option<f64>, CliError> {
+    let KeyKind::Rsa { bits } = key else { return Ok(None) };
     let mut lanes = Lanes::new(0)?;
     let width = lanes.width(Class(bits.into()));
     if width < 2 || !SIZES.contains(&bits) {
-        return Ok(Vec::new());
+        return Ok(None);
     }
     let key = Key::built_in(bits)?;
-    (1..=width).map(|size| time(&mut lanes, &key, size)).collect()
-}
-
-fn time(lanes: &mut Lanes, key: &Key, size: usize) -> Result<f64, CliError> {
     let samples: Result<Vec<f64>, CliError> =
-        (0..SAMPLES).map(|_| sample(lanes, key, size)).collect();
-    Ok(median(&samples?))
+        (0..SAMPLES).map(|_| sample(&mut lanes, &key, width)).collect();
+    Ok(Some(median(&samples?) / float(width as u64)))
 }
 
 fn sample(lanes: &mut Lanes, key: &Key, size: usize) -> Result<f64, CliError> {
@@ -47,19 +43,10 @@ fn sample(lanes: &mut Lanes, key: &Key, size: usize) -> Result<f64, CliError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cells::float;
-
-    #[test]
-    fn a_batch_costs_less_than_its_operations_alone() {
-        let times = times(KeyKind::Rsa { bits: 1024 }).unwrap();
-        let Some((alone, all)) = times.first().zip(times.last()) else { return };
-        let operations = float(times.len() as u64);
-        assert!(*all / operations < *alone, "{times:?}");
-        assert!(*alone > 0.0 && *all > 0.0, "{times:?}");
-    }
 
     #[test]
     fn only_rsa_has_batches() {
-        assert_eq!(times(KeyKind::EcdsaP384).unwrap(), [0.0; 0]);
+        assert!(full_ns(KeyKind::Rsa { bits: 1024 }).unwrap().is_none_or(|ns| ns > 0.0));
+        assert_eq!(full_ns(KeyKind::EcdsaP384).unwrap(), None);
     }
 }

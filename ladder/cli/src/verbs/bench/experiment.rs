@@ -16,7 +16,7 @@ use super::profile::Profiler;
 use super::scenario::{Rounds, Scenario};
 use super::setups::{self, Ran, Started, Starter, outcomes};
 use super::turns::Measured;
-use super::{context, law, plan, report};
+use super::{context, plan, report};
 use crate::cells::float;
 use crate::error::CliError;
 use crate::options::{Bench, Mode};
@@ -24,12 +24,6 @@ use crate::output::Output;
 use crate::progress::{self, Progress};
 use crate::read;
 use crate::run::Run;
-
-/// Runs the experiment `scale`.
-pub(super) fn scale(options: &Options) -> Result<ExitCode, CliError> {
-    let experiment = options.experiment.clone().or_else(|| Some("scale".to_owned()));
-    run(&Options { experiment, ..options.clone() })
-}
 
 pub(super) fn run(options: &Options) -> Result<ExitCode, CliError> {
     let Some(name) = &options.experiment else { return list() };
@@ -99,22 +93,11 @@ pub(super) fn run(options: &Options) -> Result<ExitCode, CliError> {
             judged.compare((own, naming, &started.plan), baseline)?;
             run.output.records(&judged.records)?;
         }
-        let mut laws = String::new();
-        if experiment.each_core_count {
-            for (cases, judged) in
-                cases.chunks(core_counts as usize).zip(judged.chunks(core_counts as usize))
-            {
-                let (text, records) = law::of_rates(base_name(&cases[0]), &rates(judged))?;
-                run.output.records(&records)?;
-                laws += &text;
-            }
-        }
         let rows: Vec<table::Case> = judged.into_iter().map(|judged| judged.row).collect();
         let published: Vec<_> =
             experiment.published_parts.iter().map(|(part, n)| (part.clone(), *n)).collect();
         output += &format!("\n{}", table::table(label, &experiment.columns, &rows));
         output += &table::parts(&rows, &published);
-        output += &laws;
         output.push('\n');
     }
     drop(progress);
@@ -131,20 +114,6 @@ fn free_cores(bench: &Bench) -> Result<u32, CliError> {
         bail!("scale: client and server would share the only core of this machine");
     }
     Ok(free)
-}
-
-/// Returns the name of a case without its number of cores.
-fn base_name(case: &Case) -> &str {
-    case.name.rsplit_once(", ").map_or(&case.name, |(name, _)| name)
-}
-
-/// Returns the rates by number of cores.
-fn rates(judged: &[Judged]) -> Vec<(u32, Record)> {
-    let rate = |(cores, judged): (u32, &Judged)| {
-        let is_rate = |record: &&Record| record.quantity == word::SESSIONS_PER_S;
-        Some((cores, judged.records.iter().find(is_rate)?.clone()))
-    };
-    (1..).zip(judged).filter_map(rate).collect()
 }
 
 fn list() -> Result<ExitCode, CliError> {
@@ -182,7 +151,8 @@ fn names(experiment: &str, cases: &[Case], each_core_count: bool) -> Vec<Naming>
         false => case.setup.server.clone(),
     };
     let naming = |case: &Case| {
-        let name = if each_core_count { base_name(case) } else { &case.name };
+        let base = || case.name.rsplit_once(", ").map(|(base, _)| base);
+        let name = base().filter(|_| each_core_count).unwrap_or(&case.name);
         let by = format!("{}-{}-{}", server(case), slug(&experiment), slug(name));
         let cores = case.setup.cores.filter(|_| each_core_count);
         let more = cores.map(|cores| (word::SERVER_CORES, cores.to_string()));

@@ -5,12 +5,9 @@ use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufReader, ErrorKind};
 use std::path::Path;
 
-use openssl::error::ErrorStack;
-use openssl::pkey::PKey;
-use openssl::x509::X509;
 use tollgate_agents::Controller;
 use tollgate_load::{AccessLog, CgroupCpu, CpuMeter, Naming, Server, processes_cpu};
-use tollgate_probe::{ClientCertificate, Scheme, Site, resolve};
+use tollgate_probe::{Scheme, Site, resolve};
 use tollgate_record::Subject;
 use tollgate_record::vocabulary as word;
 use tollgate_report::text::wrapped;
@@ -18,20 +15,18 @@ use tollgate_server::log::Line;
 
 use super::options::given::Probed;
 use super::plan;
-use crate::cells::distinct;
 use crate::error::CliError;
 use crate::interrupt;
 use crate::options::Bench as Options;
-use crate::read;
 use crate::verbs::agent;
 
 /// Examines the server at the URL, if there is one, and adds its properties to the options.
 pub(super) fn applied(options: &Options) -> Result<Options, CliError> {
-    let Some(url) = &options.target else { return Ok(options.clone()) };
+    let Some(url) = &options.given.target else { return Ok(options.clone()) };
     let is_plain = url.scheme() == Scheme::Http;
     evidence(options)?; // reports a wrong path before the first request
     let may_test = options.given.i_may_test.as_deref();
-    let site = Site::find(url, may_test, client_certificate(options)?.as_ref(), &resolve)?;
+    let site = Site::find(url, may_test, &resolve)?;
     let form = options.given.request_form()?;
     let probe = site.probe((!options.handshake_only).then_some(&form))?;
     let choice = probe.choice();
@@ -70,35 +65,7 @@ pub(super) fn heading(options: &Options) -> String {
     for line in probed.agents.iter().flat_map(Controller::lines) {
         text += &wrapped(&format!("- {line}"));
     }
-    let plans = plan::plans(options).unwrap_or_default();
-    for warning in distinct(plans.iter().flat_map(|plan| probed.probe.warnings(plan))) {
-        text += &wrapped(&format!("- warning: {warning}"));
-    }
     text
-}
-
-fn client_certificate(options: &Options) -> Result<Option<ClientCertificate>, CliError> {
-    let (Some(chain), Some(key)) = (&options.given.client_cert, &options.given.client_key) else {
-        return Ok(None);
-    };
-    let found = ClientCertificate::new(certificates(chain)?, &pkcs8(key)?);
-    found.map(Some).map_err(|error| error!("--client-cert: {error}"))
-}
-
-/// Returns the certificates in DER; an empty list is refused later.
-fn certificates(path: &Path) -> Result<Vec<Vec<u8>>, CliError> {
-    let pem = read::bytes(path)?;
-    let chain =
-        X509::stack_from_pem(&pem).and_then(|chain| chain.iter().map(|c| c.to_der()).collect());
-    chain.map_err(|_| error!("{}: no certificates in PEM", path.display()))
-}
-
-fn pkcs8(path: &Path) -> Result<Vec<u8>, CliError> {
-    let pem = read::key(path)?;
-    // without a callback OpenSSL would ask for a passphrase on the terminal
-    let key = PKey::private_key_from_pem_callback(&pem, |_| Err(ErrorStack::get()));
-    let key = key.and_then(|key| key.private_key_to_pkcs8());
-    key.map_err(|_| error!("{}: no private key in PEM, or encrypted", path.display()))
 }
 
 /// Returns the server's name in records: the name of its engine, if the log was written by a

@@ -6,7 +6,6 @@ mod batches;
 mod command;
 mod experiment;
 mod external;
-mod law;
 mod moved;
 pub(super) mod out;
 pub(super) mod plan;
@@ -49,7 +48,6 @@ use watch::Watch;
 pub(crate) fn run(command: &BenchCommand) -> Result<ExitCode, CliError> {
     match &command.verb {
         Some(SubVerb::Experiment(options)) => return experiment::run(options),
-        Some(SubVerb::Scale(options)) => return experiment::scale(options),
         Some(SubVerb::Signer(options)) => return signer::run(options),
         _ => {}
     }
@@ -57,7 +55,7 @@ pub(crate) fn run(command: &BenchCommand) -> Result<ExitCode, CliError> {
     let options = &external::applied(options)?;
     match &options.mode {
         Mode::Response(curve) => return response::run(options, curve, undone),
-        Mode::Rounds | Mode::Profile(_) | Mode::Search(..) => {}
+        Mode::Rounds | Mode::Profile(_) | Mode::Search(_) => {}
     }
     let mut run = run_of(options, undone)?;
     let watch = Watch::of(options)?;
@@ -154,7 +152,6 @@ fn find_rate(
         }
     }
     drop(progress);
-    search::draw(options, &all)?;
     let heading = report::heading(options, &run.host);
     let ended = run.end(&(heading + "\n" + &search::text(&all)));
     end(options, run, watch, &all.iter().map(Judged::found).collect::<Vec<_>>())?;
@@ -188,7 +185,8 @@ fn scenarios(options: &Options, run: &mut Run, watch: &Watch) -> Result<Vec<Scen
                 if let Some(profiler) = &profiler {
                     profiler.look(&mut servers, rig.threads()?);
                 }
-                scenario::run(options, plan, &mut servers, |part| watch.part(part))
+                let plans = vec![plan; servers.len()];
+                scenario::run(options, &plans, &mut servers, |part| watch.part(part))
             });
             let rounds = match loaded {
                 Ok(Some(rounds)) => rounds,
@@ -219,19 +217,13 @@ pub(super) fn context(options: &Options, host: &Host) -> tollgate_load::Context 
         cores => plan::listed(cores),
     };
     conditions.insert("client_cores".to_owned(), cores(plan::client_cores(options)));
-    if options.target.is_none() {
+    if options.given.target.is_none() {
         conditions.insert("server_cores".to_owned(), cores(plan::server_cores(options)));
-        if options.server.contains(&ServerKind::Rustls) {
-            conditions.insert("server_threads".to_owned(), options.load.connections.to_string());
-        }
     }
     if let Some(probed) = &options.given.probed {
         conditions.insert("url".to_owned(), probed.site.url().to_string());
         let target = probed.site.target();
         conditions.insert("address".to_owned(), target.address().to_string());
-        if let Some(shown) = probed.site.client_certificate() {
-            conditions.insert("client_certificate".to_owned(), shown.key().to_owned());
-        }
         if let Some(agents) = &probed.agents {
             conditions.insert("agents".to_owned(), options.given.agent_count().to_string());
             let error_us = agents.clock_error().as_nanos().div_ceil(1000);
@@ -250,7 +242,7 @@ pub(super) fn context(options: &Options, host: &Host) -> tollgate_load::Context 
 
 /// Returns the installed servers and their versions, if known.
 fn installed(options: &Options) -> impl Iterator<Item = (String, String)> + '_ {
-    let starts = options.server.iter().filter(|_| options.target.is_none());
+    let starts = options.server.iter().filter(|_| options.given.target.is_none());
     let products = starts.filter_map(|kind| kind.stock());
     products.filter_map(|product| Some((product.to_string(), product.version()?)))
 }

@@ -60,9 +60,9 @@ pub(in crate::verbs) fn plans(options: &Options) -> Result<Vec<Plan>, CliError> 
             client_timeout: options.clients.patience(),
             exchange: exchange.clone(),
             request: request.clone(),
-            requests_per_connection: options.clients.requests_per_connection,
+            requests_per_connection: options.clients.mix.requests_per_connection,
             source_addresses: options.clients.source_addresses,
-            plain_share: if is_plain { 1.0 } else { options.clients.http_share },
+            plain_share: if is_plain { 1.0 } else { options.clients.mix.http_share },
             verify: options.verify,
             key_share: options.key_share,
             premaster: options.key_share,
@@ -138,8 +138,8 @@ pub(super) fn milliseconds(seconds: f64) -> u64 {
 /// Returns the number of transactions after which a run ends. Each transaction has the same number
 /// of requests.
 pub(super) fn transactions(options: &Options) -> Result<Option<u64>, CliError> {
-    let Some(requests) = options.requests else { return Ok(None) };
-    let on_each = options.clients.requests_per_connection;
+    let Some(requests) = options.clients.pace.requests else { return Ok(None) };
+    let on_each = options.clients.mix.requests_per_connection;
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "1 to 1000000")]
     let whole = on_each as u64;
     if on_each.fract() > 0.0 || !requests.is_multiple_of(whole.max(1)) {
@@ -150,13 +150,14 @@ pub(super) fn transactions(options: &Options) -> Result<Option<u64>, CliError> {
 
 /// Returns the warm-up in seconds; zero for a fixed number of requests.
 fn warm_up_seconds(options: &Options) -> f64 {
-    if options.requests.is_some() { 0.0 } else { WARM_UP_PART * options.seconds }
+    if options.clients.pace.requests.is_some() { 0.0 } else { WARM_UP_PART * options.seconds }
 }
 
 /// Returns the time that a scenario takes if no round is repeated, in seconds.
 #[allow(clippy::cast_precision_loss, reason = "an estimate for the progress bar")]
 pub(super) fn seconds(options: &Options) -> f64 {
-    let requests = options.requests.map_or(f64::INFINITY, |all| all as f64 / REQUESTS_PER_S);
+    let requests =
+        options.clients.pace.requests.map_or(f64::INFINITY, |all| all as f64 / REQUESTS_PER_S);
     let run = warm_up_seconds(options) + options.seconds.min(requests) + ASIDE_S;
     f64::from(options.servers()) * f64::from(options.rounds) * run
 }
@@ -215,23 +216,14 @@ pub(super) fn words(options: &Options) -> String {
         Freshness::Fresh => "makes a key share for each handshake",
         Freshness::Reuse => "has one key share for all handshakes",
     };
-    let of_kind = |kind: &ServerKind| match (kind, kind.stock()) {
-        (_, Some(product)) => format!("{product} as installed, {}", on(&server_cores(options))),
-        (ServerKind::Rustls, _) => {
-            let threads = options.load.connections;
-            format!("{threads} blocking threads of rustls, {}", on(&server_cores(options)))
-        }
-        _ => each("a worker", &server_cores(options)),
+    let of_kind = |kind: &ServerKind| match kind.stock() {
+        Some(product) => format!("{product} as installed, {}", on(&server_cores(options))),
+        None => each("a worker", &server_cores(options)),
     };
-    let server = match &options.target {
+    let server = match &options.given.target {
         Some(url) => url.to_string(),
         None => options.server.iter().map(of_kind).collect::<Vec<_>>().join("; "),
     };
-    let shown =
-        match options.given.probed.as_ref().and_then(|probed| probed.site.client_certificate()) {
-            Some(shown) => format!("a certificate to show ({}), ", shown.key()),
-            None => String::new(),
-        };
     let client = each("a thread", &client_cores(options));
     let client = match options.given.agent_count() {
         0 => client,
@@ -255,7 +247,7 @@ pub(super) fn words(options: &Options) -> String {
     }
     format!(
         "plan: {}, {exchange}, {suites}; {}; server: \
-         {server}; client: {client}, {shown}{verify}, {share}, {}; {} \
+         {server}; client: {client}, {verify}, {share}, {}; {} \
          rounds, {}",
         options.resume_words(),
         options.clients.words(options.in_flight(), options.chosen_rate()),
@@ -266,7 +258,7 @@ pub(super) fn words(options: &Options) -> String {
 }
 
 fn ends(options: &Options) -> String {
-    match options.requests {
+    match options.clients.pace.requests {
         Some(requests) => format!("{requests} requests in each run, {} s at most", options.seconds),
         None => format!("{} s of each run count", options.seconds),
     }

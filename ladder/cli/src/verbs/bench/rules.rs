@@ -7,11 +7,11 @@
 use tollgate_curves::p256::P256;
 use tollgate_load::{Mechanism, Pattern, Protocol};
 use tollgate_probe::{Scheme, Url};
-use tollgate_server::KeyKind;
+use tollgate_server::{Engine, KeyKind};
 
 use super::suites;
 use crate::error::CliError;
-use crate::options::{Bench as Options, BenchCommand, EngineKind, Mode, ServerKind};
+use crate::options::{Bench as Options, BenchCommand, Mode, ServerKind};
 
 impl BenchCommand {
     /// Returns the options and the kind of result. Refuses options that exclude each other, and
@@ -46,40 +46,14 @@ fn check(refusal: Option<&'static str>) -> Result<(), CliError> {
     refusal.map_or(Ok(()), |message| Err(CliError::new(message)))
 }
 
-/// The longest measured part whose run, with its warm-up of half this time, may have a timeline.
-const BURST_SECONDS_MAX: f64 = 400.0;
-
 fn of_mode(options: &Options) -> Option<&'static str> {
-    let Options { mode, clients, suites, .. } = options;
-    let (is_rounds, is_response) =
-        (matches!(mode, Mode::Rounds), matches!(mode, Mode::Response(_)));
+    let Options { clients, suites, .. } = options;
     let chooses_rate = options.chosen_rate().is_some();
-    let has_bursts = matches!(clients.arrivals, Some(Pattern::Bursts { .. }));
     let has_trace = matches!(clients.arrivals, Some(Pattern::Trace(_)));
-    let has_rate = clients.rate.is_some();
-    let is_mixed = clients.requests_per_connection > 1.0
-        || clients.http_share > 0.0
-        || clients.patience.is_some()
-        || options.resumed_share > 0.0;
+    let has_rate = clients.pace.rate.is_some();
     Some(match () {
-        () if chooses_rate && has_rate => {
-            "--rate: search and response choose the rates: leave it out"
-        }
-        () if chooses_rate && clients.think.is_some() => {
-            "--think: search and response have an open loop: leave it out"
-        }
         () if chooses_rate && has_trace => {
             "--arrivals: search and response change the rate, and a trace has its own"
-        }
-        () if is_response && options.target.is_some() => {
-            "response: it knows the cores only of servers that it starts: leave out the URL"
-        }
-        () if is_response && is_mixed => {
-            "response: all sessions must be equal: leave out --requests-per-connection, \
-             --http-share, --resume and --patience"
-        }
-        () if is_response && has_bursts && options.seconds > BURST_SECONDS_MAX => {
-            "--seconds: with bursts, response keeps the times of each session: give at most 400"
         }
         () if has_trace && has_rate => "--rate: a trace has its own rate: leave it out",
         () if clients.arrivals.is_some() && !has_trace && !has_rate && !chooses_rate => {
@@ -88,28 +62,24 @@ fn of_mode(options: &Options) -> Option<&'static str> {
         () if suites::is_all(suites) && chooses_rate => {
             "--suites all: with response and search, name the suites that the servers take"
         }
-        () if options.requests.is_some() && !is_rounds => {
-            "--requests: response and search run for a time: give --seconds"
-        }
         () => return None,
     })
 }
 
 fn of_url(options: &Options) -> Option<&'static str> {
-    let (given, url) = (&options.given, &options.target);
+    let (given, url) = (&options.given, &options.given.target);
     let is_plain = url.as_ref().is_some_and(|url| url.scheme() == Scheme::Http);
     let has_handshake = !options.protocol.is_empty()
         || !options.suites.is_empty()
         || !options.group.is_empty()
-        || given.client_cert.is_some()
         || options.handshake_only
-        || options.resumed_share > 0.0;
+        || options.clients.mix.resumed_share > 0.0;
     let has_form = given.method.is_some() || !given.header.is_empty() || given.body.is_some();
     let has_agents = given.agents.is_some();
     Some(match () {
-        () if has_agents && (has_form || given.client_cert.is_some()) => {
+        () if has_agents && has_form => {
             "--agents: values that may be secret are not sent to agents: leave out --method, \
-             --header, --body and --client-cert"
+             --header and --body"
         }
         () if has_agents && url.as_ref().is_some_and(Url::has_zone) => {
             "--agents: the zone of an address (%) is an interface of this machine: give agents an \
@@ -118,12 +88,12 @@ fn of_url(options: &Options) -> Option<&'static str> {
         () if !has_agents && !given.nats.nats.is_empty() => {
             "--nats: there are no agents: give --agents nats:FLEET/COUNT"
         }
-        () if has_agents && options.requests.is_some() => {
+        () if has_agents && options.clients.pace.requests.is_some() => {
             "--agents: they run for a time: leave out --requests"
         }
         () if is_plain && has_handshake => {
             "URL: http has no handshake: leave out --protocol, --suites, --group, --resume, \
-             --client-cert and --handshake-only"
+             and --handshake-only"
         }
         () if has_form && options.handshake_only => {
             "--method, --header, --body: handshakes alone have no requests: leave out \
@@ -136,7 +106,7 @@ fn of_url(options: &Options) -> Option<&'static str> {
 /// Checks the rules about several kinds of servers.
 fn of_kinds(options: &Options) -> Option<&'static str> {
     let kinds = &options.server;
-    let has = |engine: &EngineKind| kinds.iter().any(|kind| kind.engines().contains(engine));
+    let has = |engine: &Engine| kinds.iter().any(|kind| kind.engines().contains(engine));
     let is_one = kinds.len() == 1;
     Some(match () {
         () if !options.rounds.is_multiple_of(options.servers().min(2)) => {
@@ -147,8 +117,7 @@ fn of_kinds(options: &Options) -> Option<&'static str> {
             "--server: profile, response and search take servers of one kind"
         }
         () if !options.engine.iter().all(has) || options.by_kind().len() < kinds.len() => {
-            "--engine: each engine needs a server that has it, and each server an engine: aws-lc \
-             is for rustls, openssl and tollgate are for the others"
+            "--engine: each server needs an engine that it has: gnutls has its own library alone"
         }
         () if options.asynchronous && !kinds.contains(&ServerKind::Haproxy) => {
             "--async: of these servers only haproxy can pause handshakes: give --server haproxy too"
@@ -161,12 +130,12 @@ fn of_kinds(options: &Options) -> Option<&'static str> {
 /// known.
 fn of_servers(options: &Options) -> Option<&'static str> {
     let (server, engine, clients) = (options.kind(), &options.engine, &options.clients);
-    let (is_rustls, stock) = (server == ServerKind::Rustls, server.stock());
-    let starts = options.target.is_none();
+    let stock = server.stock();
+    let starts = options.given.target.is_none();
     let resumes = starts && options.resume(true).is_some();
     let is_embedded = server == ServerKind::Openssl;
-    let is_early = options.resume_by == Some(Mechanism::EarlyData);
-    let by = options.resume_by.unwrap_or(Mechanism::Psk);
+    let is_early = options.clients.mix.resume_by == Some(Mechanism::EarlyData);
+    let by = options.clients.mix.resume_by.unwrap_or(Mechanism::Psk);
     let cannot_resume = stock.is_some_and(|product| !product.can_resume(by));
     let keeps_open = matches!(server, ServerKind::Nginx | ServerKind::Openssl);
     let has_rsa = options.protocols().contains(&Protocol::Tls12Rsa);
@@ -187,11 +156,11 @@ fn of_servers(options: &Options) -> Option<&'static str> {
             "--server gnutls: it has one process, its own library, and no sessions to resume: \
              leave out --engine, --module, --async, --resume and further --server-cores"
         }
-        () if clients.requests_per_connection > 1.0 && starts && !keeps_open => {
+        () if clients.mix.requests_per_connection > 1.0 && starts && !keeps_open => {
             "--requests-per-connection: of these servers nginx and openssl keep connections open, \
              and their logs tell handshakes from requests: give --server nginx or openssl"
         }
-        () if clients.http_share > 0.0 && server != ServerKind::Nginx => {
+        () if clients.mix.http_share > 0.0 && server != ServerKind::Nginx => {
             "--http-share: of these servers only nginx speaks HTTP without TLS too: give --server \
              nginx"
         }
@@ -200,7 +169,7 @@ fn of_servers(options: &Options) -> Option<&'static str> {
              own"
         }
         () if has_curve
-            && options.has(EngineKind::Tollgate)
+            && options.has(Engine::Tollgate)
             && !P256::best().is_ok_and(P256::beats_openssl) =>
         {
             "--key-type: Tollgate leaves ecdsa-p256 to OpenSSL on this processor, which has no \
@@ -209,16 +178,7 @@ fn of_servers(options: &Options) -> Option<&'static str> {
         () if has_curve && has_rsa && options.suites.is_empty() => {
             "--key-type: RSA key exchange needs an RSA key: leave out tls12-rsa or ecdsa-p256"
         }
-        () if is_rustls && has_rsa && options.suites.is_empty() => {
-            "--server rustls: rustls has no RSA key exchange: leave out tls12-rsa"
-        }
-        () if is_rustls && engine.contains(&EngineKind::Openssl) => {
-            "--engine: rustls has aws-lc instead of openssl: give aws-lc or tollgate"
-        }
-        () if !is_rustls && engine.contains(&EngineKind::AwsLc) => {
-            "--engine: of these servers only rustls has aws-lc: give openssl or tollgate"
-        }
-        () if asynchronous && !options.has(EngineKind::Tollgate) => {
+        () if asynchronous && !options.has(Engine::Tollgate) => {
             "--async: the server without the provider pauses nothing: give --engine tollgate too"
         }
         () if asynchronous && server != ServerKind::Haproxy => {
@@ -230,9 +190,6 @@ fn of_servers(options: &Options) -> Option<&'static str> {
         () if options.module.is_some() && stock.is_none() => {
             "--module: only installed servers load one: give --server nginx, haproxy, apache or \
              lighttpd"
-        }
-        () if resumes && is_rustls => {
-            "--resume: the servers on rustls resume nothing: give another --server"
         }
         () if resumes && is_embedded && is_early => {
             "--resume-by: the servers on openssl have no early-data: give another one, or \
@@ -247,7 +204,7 @@ fn of_servers(options: &Options) -> Option<&'static str> {
 
 /// Refuses lists that contain a value twice: the value would be measured twice under one name.
 fn check_once(options: &Options) -> Result<(), CliError> {
-    let engine = |engine: &EngineKind| format!("{engine:?}").to_lowercase();
+    let engine = |engine: &Engine| format!("{engine:?}").to_lowercase();
     let server = |kind: &ServerKind| format!("{kind:?}").to_lowercase();
     let named: [(&str, Vec<String>); 6] = [
         ("--key-type", options.key.iter().map(ToString::to_string).collect()),

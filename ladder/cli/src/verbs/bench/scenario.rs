@@ -1,10 +1,9 @@
 //! One key type and protocol: its rounds, its verdict, and its records unless it is invalid.
 //!
-//! The servers take turns, and rounds with a drifting rate are repeated.
+//! The servers take turns, and runs with a drifting rate are repeated.
 
 use tollgate_load::{
-    Comparison, Context, Error, Finding, Naming, Outcome, Plan, ServedBodies, Server, Verdict,
-    compare, records,
+    Comparison, Context, Finding, Naming, Outcome, Plan, ServedBodies, Server, Verdict, records,
 };
 use tollgate_record::Record;
 use tollgate_record::vocabulary as word;
@@ -12,6 +11,7 @@ use tollgate_report::text::wrapped;
 use tollgate_session::measured_total;
 
 use super::times;
+use super::turns::{self, Measured};
 use crate::error::CliError;
 use crate::interrupt;
 use crate::options::Bench as Options;
@@ -19,9 +19,9 @@ use crate::options::Bench as Options;
 pub(in crate::verbs) struct Rounds {
     /// By server, then by round.
     pub(in crate::verbs) outcomes: Vec<Vec<Outcome>>,
-    /// Rounds that were repeated because their rate was not steady.
+    /// Runs that were repeated because their rate was not steady.
     pub(in crate::verbs) repeated: u32,
-    /// The reason if the rounds ended early because a round could not start.
+    /// The reason if the rounds ended early because a run could not start.
     pub(in crate::verbs) broken: Option<String>,
 }
 
@@ -32,70 +32,28 @@ impl Rounds {
     }
 }
 
-/// Returns how many rounds belong together: one in each order of the servers. An unsteady block is
-/// repeated.
-pub(in crate::verbs) const fn rounds_of_block(servers: usize) -> usize {
-    if servers > 1 { 2 } else { 1 }
-}
-
-/// Runs the rounds in blocks. An invalid round ends the
-/// rounds, because the rest could not give a figure. Returns `None` after Ctrl-C.
+/// Runs the rounds, with a plan for each server. An invalid one ends them, because the rest could not give a figure. Returns
+/// `None` after Ctrl-C.
 pub(super) fn run(
     options: &Options,
-    plan: &Plan,
+    plans: &[&Plan],
     servers: &mut [Server<'_>],
-    mut progress: impl FnMut(f64),
+    progress: impl FnMut(f64),
 ) -> Result<Option<Rounds>, CliError> {
-    let turns = u32::try_from(rounds_of_block(servers.len())).unwrap_or(1);
-    let outcomes = servers.iter().map(|_| Vec::new()).collect();
-    let mut rounds = Rounds { outcomes, repeated: 0, broken: None };
-    let share = f64::from(turns) / f64::from(options.rounds);
-    for block in 0..options.rounds / turns {
-        let begun = f64::from(block) * share;
-        let mut tell = |part: f64| progress(begun + share * part);
-        let found = match settled(options, plan, servers, (turns, &mut rounds.repeated), &mut tell)
-        {
-            Ok(found) => found,
-            Err(Error::Stopped) => return Ok(None),
-            Err(error) if block == 0 => return Err(error.into()),
-            Err(error) => {
-                rounds.broken = Some(format!("round {}: {error}", block * turns + 1));
-                break;
-            }
-        };
-        let verdict = found.verdict();
-        for (server, known) in rounds.outcomes.iter_mut().enumerate() {
-            known.extend_from_slice(found.outcomes(server));
-        }
-        if verdict == Verdict::Invalid {
-            break;
-        }
+    let mut measured: Vec<Measured> = servers.iter().map(|_| Measured::default()).collect();
+    let ended = turns::measure(options, plans, servers, &mut measured, progress);
+    if interrupt::asked() {
+        return Ok(None);
     }
-    Ok(Some(rounds))
-}
-
-/// Runs a block. Repeats it while it is invalid only because its rate was not steady (for example,
-/// because of other load on a shared machine). The options limit the number of repetitions. The
-/// result contains that number.
-fn settled(
-    options: &Options,
-    plan: &Plan,
-    servers: &mut [Server<'_>],
-    (turns, repeated): (u32, &mut u32),
-    progress: &mut dyn FnMut(f64),
-) -> Result<Comparison, Error> {
-    let (count, rounds) = (servers.len(), turns as usize);
-    let mut block =
-        || compare(plan, servers, rounds, &interrupt::asked, &mut |_, part| progress(part));
-    for _ in 0..options.load.repeats {
-        let found = block()?;
-        let outcomes = (0..count).flat_map(|server| found.outcomes(server));
-        if !outcomes.clone().any(is_unsteady) || outcomes.clone().any(is_beyond_repeating) {
-            return Ok(found);
-        }
-        *repeated += turns;
-    }
-    block()
+    let round = measured.first().map_or(0, |measured| measured.outcomes.len());
+    let broken = match ended {
+        Err(error) if round == 0 => return Err(error),
+        Err(error) => Some(format!("after round {round}: {error}")),
+        Ok(()) => None,
+    };
+    let repeated = measured.iter().map(|measured| measured.repeated).sum();
+    let outcomes = measured.into_iter().map(|measured| measured.outcomes).collect();
+    Ok(Some(Rounds { outcomes, repeated, broken }))
 }
 
 /// Returns whether a run is invalid only because of the shape of its rate or its arrivals.
@@ -193,7 +151,7 @@ impl Scenario {
         let mut text = format!("{}: {}", self.label, self.verdict());
         if self.rounds.repeated > 0 {
             let times = self.rounds.repeated;
-            text += &format!("; rounds repeated because the rate was not steady: {times}");
+            text += &format!("; runs repeated because the rate was not steady: {times}");
         }
         text = wrapped(&text);
         if let Some(why) = &self.rounds.broken {

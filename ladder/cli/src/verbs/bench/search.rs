@@ -1,21 +1,16 @@
 //! `tollgate bench search`: the highest rate at which a server meets an objective, and its curve.
 
-use std::fs;
-use std::path::Path;
-
 use tollgate_load::{
     Arrivals, Context, Curve, Error, Naming, Objective, Plan, Server, Step, StepResult,
 };
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Estimate, Record, Unit};
-use tollgate_report::chart::{Plane, Series, planes};
 use tollgate_report::grid::{Column, grid};
 use tollgate_report::text::wrapped;
 
 use crate::cells::{float, or_dash};
 use crate::error::CliError;
 use crate::interrupt;
-use crate::options::{Bench as Options, Mode};
 
 pub(super) struct Found {
     /// `rsa-2048 tls13, openssl`.
@@ -201,24 +196,6 @@ fn bar(ns: Option<u64>, objective: Objective) -> String {
         .collect::<String>()
         .trim_end()
         .to_owned()
-}
-
-pub(super) fn draw(options: &Options, all: &[Found]) -> Result<(), CliError> {
-    let Mode::Search(_, Some(file)) = &options.mode else { return Ok(()) };
-    let file: &Path = file;
-    let series = |(colour, (name, points)): (usize, (String, Vec<(f64, f64)>))| {
-        let points = points.into_iter().map(|(rate, ns)| (rate, ns / 1e3)).collect();
-        Series { name, points, colour, is_dashed: false }
-    };
-    let plane = |found: &Found| Plane {
-        title: found.label.clone(),
-        axes: ["arrivals per second".to_owned(), "µs from the intended start".to_owned()],
-        series: found.lines().into_iter().enumerate().map(series).collect(),
-        is_from_zero: false,
-    };
-    let planes_of: Vec<Plane> = all.iter().map(plane).collect();
-    let svg = planes("Times under load, open loop", &planes_of);
-    fs::write(file, svg).map_err(CliError::at(file))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The servers under load: two embedded servers on OpenSSL or rustls, two installed servers, or a
+//! The servers under load: two embedded servers on OpenSSL, two installed servers, or a
 //! server that is already running.
 
 use core::time::Duration;
@@ -10,7 +10,6 @@ use tollgate_load::{
     AccessLog, Descriptions, Mechanism, Naming, Protocol, Server, ServerCounts, Target,
 };
 use tollgate_profile::Threads;
-use tollgate_rustls_server::{Running as Blocking, Signer};
 use tollgate_server::{
     Certificate, Config, Engine, Group, KeyKind, Resumption, Running, Server as Embedded, Suite,
 };
@@ -19,25 +18,11 @@ use tollgate_stock_servers::{Product, Running as Stock, Settings, module};
 use super::options::given::Probed;
 use super::{external, plan};
 use crate::error::CliError;
-use crate::options::{Bench as Options, EngineKind, ServerKind};
+use crate::options::Bench as Options;
 use tempfile::TempDir;
 
 /// The longest wait for the workers of an installed server.
 const WORKERS_TIMEOUT: Duration = Duration::from_secs(2);
-
-/// The engines, the baseline first.
-const ENGINES: [(EngineKind, Engine); 2] =
-    [(EngineKind::Openssl, Engine::OpenSsl), (EngineKind::Tollgate, Engine::Tollgate)];
-
-/// The signers for rustls, the baseline first.
-const SIGNERS: [(EngineKind, Signer); 2] =
-    [(EngineKind::AwsLc, Signer::AwsLc), (EngineKind::Tollgate, Signer::Engine)];
-
-/// Selects the implementations that the options name.
-fn asked<T>(options: &Options, all: impl IntoIterator<Item = (EngineKind, T)>) -> Vec<T> {
-    let asked = all.into_iter().filter(|(engine, _)| options.has(*engine));
-    asked.map(|(_, server)| server).collect()
-}
 
 /// Servers that are ready for load, with their names in records.
 pub(super) struct Rig<'a> {
@@ -51,7 +36,6 @@ pub(in crate::verbs) enum Ready<'a> {
     /// An embedded server on OpenSSL, with its access log and its clients' certificate.
     Embedded(Box<Running>, PathBuf),
     External(&'a Probed),
-    Rustls(Blocking),
     Stock(Stock),
 }
 
@@ -66,10 +50,9 @@ impl<'a> Rig<'a> {
         let folder = tollgate::temporary_folder()?;
         let mut servers = Vec::new();
         for own in options.by_kind() {
-            servers.extend(match (own.kind(), own.kind().stock()) {
-                (_, Some(product)) => stock(&own, product, key)?,
-                (ServerKind::Rustls, _) => rustls(&own, key)?,
-                _ => embedded(&own, key, &folder)?,
+            servers.extend(match own.kind().stock() {
+                Some(product) => stock(&own, product, key)?,
+                None => embedded(&own, key, &folder)?,
             });
         }
         let named = |(by, server): (String, _)| (Naming::new(key.to_string(), by), server);
@@ -99,7 +82,6 @@ impl Ready<'_> {
         Ok(match self {
             Self::Embedded(..) => Threads::named("worker-")?,
             Self::External(_) => Threads::OfProcesses(options.given.pid.clone()),
-            Self::Rustls(_) => Threads::named("rustls-")?,
             Self::Stock(running) => threads_of_stock(running)?,
         })
     }
@@ -119,9 +101,6 @@ impl Ready<'_> {
                 with_counts(server, running)
             }
             Self::External(probed) => external::server(options, probed, naming)?,
-            Self::Rustls(running) => {
-                at(running.addr())?.with_referee(running.referee()).with_cpu(|| Ok(running.cpu()))
-            }
             Self::Stock(running) => of_stock(&naming.by, running)?,
         })
     }
@@ -179,7 +158,8 @@ fn embedded(options: &Options, key: KeyKind, folder: &TempDir) -> Result<Named, 
         let started = start_embedded(options, engine, Certificate::SelfSigned(key), log)?;
         Ok((engine.name().to_owned(), started))
     };
-    asked(options, ENGINES).into_iter().map(start).collect()
+    let asked = [Engine::OpenSsl, Engine::Tollgate].into_iter();
+    asked.filter(|engine| options.has(*engine)).map(start).collect()
 }
 
 /// Starts a server on OpenSSL with this certificate.
@@ -224,30 +204,6 @@ fn groups(options: &Options) -> Vec<Group> {
     groups
 }
 
-/// Starts a server on rustls for each requested signer. All servers use the same key.
-fn rustls(options: &Options, key: KeyKind) -> Result<Named, CliError> {
-    if key == KeyKind::OF_2001 {
-        bail!("--server rustls: rustls takes RSA keys from 2048 bits on: give another --key-type");
-    }
-    let certificate = Certificate::SelfSigned(key).to_pem()?;
-    let start = |signer: Signer| {
-        Ok((signer.word().to_owned(), start_rustls(options, signer, certificate.clone())?))
-    };
-    asked(options, SIGNERS).into_iter().map(start).collect()
-}
-
-/// Starts a server on rustls with this signer and certificate.
-pub(super) fn start_rustls(
-    options: &Options,
-    signer: Signer,
-    certificate: Certificate,
-) -> Result<Ready<'static>, CliError> {
-    let threads = usize::try_from(options.load.connections).unwrap_or(usize::MAX);
-    let config =
-        tollgate_rustls_server::Config { certificate, cores: cores(options), signer, threads };
-    Ok(Ready::Rustls(Blocking::start(&config)?))
-}
-
 /// Returns the provider module: the given one, or the one built with this program.
 pub(in crate::verbs) fn provider(given: Option<&Path>) -> Result<PathBuf, CliError> {
     let built = || module().map_err(|error| error!("{error}: --module FILE"));
@@ -257,7 +213,7 @@ pub(in crate::verbs) fn provider(given: Option<&Path>) -> Result<PathBuf, CliErr
 
 /// Starts the installed server without the provider and with it. Both servers use the same key.
 fn stock(options: &Options, product: Product, key: KeyKind) -> Result<Named, CliError> {
-    let has_module = options.has(EngineKind::Tollgate);
+    let has_module = options.has(Engine::Tollgate);
     let module = has_module.then(|| provider(options.module.as_deref())).transpose()?;
     let without = Settings {
         bodies: plan::bodies(options)?,
@@ -273,12 +229,11 @@ fn stock(options: &Options, product: Product, key: KeyKind) -> Result<Named, Cli
     let with = Settings { module, asynchronous, ..without.clone() };
     let manner = if asynchronous { "-async" } else { "" };
     let named = [
-        (EngineKind::Openssl, (format!("{product}-openssl"), without)),
-        (EngineKind::Tollgate, (format!("{product}{manner}-tollgate"), with)),
+        (Engine::OpenSsl, (format!("{product}-openssl"), without)),
+        (Engine::Tollgate, (format!("{product}{manner}-tollgate"), with)),
     ];
-    let start =
-        |(name, settings): (String, Settings)| Ok((name, Ready::Stock(product.start(&settings)?)));
-    asked(options, named).into_iter().map(start).collect()
+    let asked = named.into_iter().filter(|(engine, _)| options.has(*engine));
+    asked.map(|(_, (name, settings))| Ok((name, Ready::Stock(product.start(&settings)?)))).collect()
 }
 
 fn cores(options: &Options) -> Vec<usize> {

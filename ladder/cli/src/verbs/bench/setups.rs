@@ -9,7 +9,6 @@ use rustix::fs::{FsWord, statfs};
 use tempfile::TempDir;
 use tollgate_load::{Finding, Freshness, Mechanism, Naming, Outcome, Plan, Server, Verdict, run};
 use tollgate_profile::Threads;
-use tollgate_rustls_server::Signer;
 use tollgate_server::{Certificate, Engine};
 use tollgate_stock_servers::{Product, Running as Stock, Settings};
 use tollgate_tune::{Setup, Storage};
@@ -19,12 +18,13 @@ use super::options::{measured_key, protocol, session, verify};
 use super::profile::Profiler;
 use super::scenario::is_unsteady;
 use super::servers::{self, Ready};
-use super::turns::{self, Measured};
+use super::turns::{self, Measured, Next};
 use super::{external, plan};
 use crate::error::CliError;
 use crate::interrupt;
 use crate::options::values::defaults;
-use crate::options::{Bench, EngineKind, Mode, ServerKind};
+use crate::options::{Bench, Mode, ServerKind};
+use crate::progress;
 
 /// A folder that survives a restart of the machine, and so is on a disk.
 const DISK: &str = "/var/tmp";
@@ -91,15 +91,15 @@ impl Starter {
             suites: setup.suite.iter().cloned().collect(),
             group: setup.group.iter().cloned().collect(),
             bytes: setup.bytes.unwrap_or(self.base.bytes),
-            resumed_share: setup.resumed,
-            resume_by: by.map_err(wrong("resume_by"))?,
             verify: verify(&setup.verify).map_err(wrong("verify"))?,
             key_share: if setup.reuse_key_share { Freshness::Reuse } else { Freshness::Fresh },
             ..self.base.clone()
         };
         bench.load.connections = setup.connections.unwrap_or(self.base.load.connections);
-        bench.clients.requests_per_connection = f64::from(setup.requests);
-        bench.clients.http_share = setup.plain;
+        bench.clients.mix.requests_per_connection = f64::from(setup.requests);
+        bench.clients.mix.http_share = setup.plain;
+        bench.clients.mix.resumed_share = setup.resumed;
+        bench.clients.mix.resume_by = by.map_err(wrong("resume_by"))?;
         if let Some(cores) = setup.cores {
             let all = u32::try_from(std::thread::available_parallelism()?.get())?;
             if cores == 0 || cores > all {
@@ -111,7 +111,8 @@ impl Starter {
         bench.given.pid.clone_from(&setup.pid);
         if setup.server.contains("://") {
             let url = setup.server.parse();
-            bench.target = Some(url.map_err(|why| error!("server: {}: {why}", setup.server))?);
+            bench.given.target =
+                Some(url.map_err(|why| error!("server: {}: {why}", setup.server))?);
             bench = external::applied(&bench)?;
         } else {
             kind_of(setup)?;
@@ -129,7 +130,7 @@ impl Starter {
     pub(in crate::verbs) fn start(&mut self, setup: Setup) -> Result<Started, CliError> {
         let (mut bench, plan) = self.planned(&setup)?;
         let (mut running, mut backend, mut version) = (None, None, String::new());
-        if bench.target.is_none() {
+        if bench.given.target.is_none() {
             let (kind, product) = kind_of(&setup)?;
             let certificate = self.certificate(&setup.key)?;
             bench.server = kind.into_iter().collect();
@@ -147,15 +148,12 @@ impl Starter {
                     version = product.version().unwrap_or_default();
                     Ready::Stock(product.start(&settings)?)
                 }
-                (None, Some(ServerKind::Rustls)) => {
-                    let signer = if setup.provider { Signer::Engine } else { Signer::AwsLc };
-                    servers::start_rustls(&bench, signer, certificate)?
-                }
                 (None, _) => {
                     let is_ours = setup.provider && setup.key.starts_with("rsa");
                     let engine = if is_ours { Engine::Tollgate } else { Engine::OpenSsl };
-                    let sessions = sessions_of(&setup)?.unwrap_or(bench.resume_by);
-                    let bench = Bench { resume_by: sessions, ..bench.clone() };
+                    if let Some(sessions) = sessions_of(&setup)? {
+                        bench.clients.mix.resume_by = sessions;
+                    }
                     self.started += 1;
                     let log = self.folder.path().join(format!("{}.log", self.started));
                     version = env!("CARGO_PKG_VERSION").to_owned();
@@ -212,7 +210,7 @@ fn kind_of(setup: &Setup) -> Result<(Option<ServerKind>, Option<Product>), CliEr
     let kind = ServerKind::from_str(&setup.server, false).ok();
     let kind = kind.filter(|kind| *kind != ServerKind::Gnutls).ok_or_else(|| {
         error!(
-            "server: {}: give nginx, haproxy, apache, lighttpd, openssl, rustls, command, or a URL",
+            "server: {}: give nginx, haproxy, apache, lighttpd, openssl, command, or a URL",
             setup.server
         )
     })?;
@@ -334,8 +332,11 @@ pub(in crate::verbs) fn measure(
         let outcome = run(&started.plan, target, &interrupt::asked, &mut |_, done| part(done))?;
         Ok(Ran::Load(Box::new(outcome)))
     };
-    let is_steady = |ran: &Ran| !matches!(ran, Ran::Load(outcome) if is_unsteady(outcome));
-    turns::in_turn((rounds, repeats), &mut measured, once, is_steady)?;
+    let next = |ran: &Ran, is_last: bool| match ran {
+        Ran::Load(outcome) if is_unsteady(outcome) && !is_last => Next::Repeat,
+        _ => Next::Go,
+    };
+    turns::in_turn((rounds, repeats), &mut measured, once, next, progress::part)?;
     Ok((!interrupt::asked()).then_some(measured))
 }
 
@@ -343,7 +344,7 @@ pub(in crate::verbs) fn measure(
 pub(super) fn base(rounds: u32, seconds: f64) -> Bench {
     Bench {
         mode: Mode::Rounds,
-        engine: vec![EngineKind::Openssl], // one server, so any number of rounds is allowed
+        engine: vec![Engine::OpenSsl], // one server, so any number of rounds is allowed
         rounds,
         seconds,
         ..defaults()

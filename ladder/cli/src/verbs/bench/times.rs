@@ -1,7 +1,6 @@
-//! Lines about a server's rounds: the clients of an open loop, the phases of their time, and
-//! resumed sessions.
+//! Lines about a server's rounds: the clients of an open loop, and resumed sessions.
 
-use tollgate_load::{ArrivalCounts, Latency, Outcome, Resumptions, SessionTimes, Times};
+use tollgate_load::{ArrivalCounts, Latency, Outcome, Resumptions, SessionTimes};
 use tollgate_report::text::wrapped;
 
 use crate::cells::{float, or_dash};
@@ -9,19 +8,10 @@ use crate::cells::{float, or_dash};
 /// Quantiles of each line.
 const QUANTILES: [f64; 3] = [0.5, 0.9, 0.99];
 
-/// Returns the lines for a server's rounds; empty for a closed loop with one TLS request on each
-/// connection.
+/// Returns the lines for a server's rounds; empty for a closed loop without client timeouts.
 pub(super) fn lines(rounds: &[Outcome]) -> String {
     let Some(first) = rounds.first() else { return String::new() };
     let plan = &first.plan;
-    let is_plain_only = plan.plain_share >= 1.0;
-    let is_told = plan.arrivals.is_open()
-        || plan.client_timeout.is_some()
-        || plan.requests_per_connection > 1.0
-        || plan.plain_share > 0.0;
-    if !is_told {
-        return String::new();
-    }
     let mut text = String::new();
     let mut say = |what: String| text += &wrapped(&format!("- {}: {what}", first.server));
     if plan.arrivals.is_open() {
@@ -35,12 +25,6 @@ pub(super) fn lines(rounds: &[Outcome]) -> String {
             sum(|outcome| outcome.whole.timeouts()),
             sum(|outcome| outcome.whole.retries)
         ));
-    }
-    if !is_plain_only {
-        say(format!("secure, p50/p90/p99: {}", phases(rounds, Outcome::secure_times)));
-    }
-    if plan.plain_share > 0.0 {
-        say(format!("plain, p50/p90/p99: {}", phases(rounds, Outcome::plain_times)));
     }
     text
 }
@@ -58,31 +42,13 @@ fn offered(rounds: &[Outcome]) -> String {
 
 /// Formats the medians over the rounds; an unknown time counts as the longest.
 pub(super) fn of(rounds: &[Outcome], which: impl Fn(&Outcome) -> Option<&Latency>) -> String {
-    let all = |q| rounds.iter().map(|outcome| which(outcome)?.quantile_ns(q)).collect();
-    medians(all)
-}
-
-/// Returns the medians of the times that `all` returns for each quantile.
-fn medians(all: impl Fn(f64) -> Vec<Option<u64>>) -> String {
     let median = |q| {
-        let mut all = all(q);
+        let times = rounds.iter().map(|outcome| which(outcome)?.quantile_ns(q));
+        let mut all: Vec<Option<u64>> = times.collect();
         all.sort_unstable_by_key(|ns| ns.unwrap_or(u64::MAX));
         or_dash(all.get(all.len() / 2).copied().flatten(), short)
     };
     QUANTILES.map(median).join("/")
-}
-
-fn phases(rounds: &[Outcome], times: fn(&Outcome) -> Option<&Times>) -> String {
-    let Some(first) = rounds.first().and_then(times) else { return "no figures".to_owned() };
-    let phase = |(number, (name, latency)): (usize, (&str, &Latency))| {
-        let known = |q| {
-            let known =
-                |outcome: &Outcome| times(outcome)?.all()[number].1.quantile_ns(q).map(Some);
-            rounds.iter().filter_map(known).collect()
-        };
-        (latency.count() > 0).then(|| format!("{name} {}", medians(known)))
-    };
-    first.all().into_iter().enumerate().filter_map(phase).collect::<Vec<_>>().join(", ")
 }
 
 /// Returns the lines for a server's rounds, if the plan resumes sessions.
@@ -141,13 +107,8 @@ fn of_kind(rounds: &[Outcome], which: Which) -> String {
         .collect();
     rates.sort_unstable_by(f64::total_cmp);
     let Some(rate) = rates.get(rates.len() / 2) else { return "no figures".to_owned() };
-    let quantiles =
-        |times: fn(&SessionTimes) -> &Latency| of(rounds, |outcome| which(outcome).map(times));
-    format!(
-        "{rate:.0} sess/s; p50/p90/p99: handshake {}, service {}",
-        quantiles(|times| &times.handshake),
-        quantiles(|times| &times.service)
-    )
+    let handshakes = of(rounds, |outcome| which(outcome).map(|times| &times.handshake));
+    format!("{rate:.0} sess/s; handshake, p50/p90/p99: {handshakes}")
 }
 
 pub(in crate::verbs) fn short(ns: u64) -> String {

@@ -36,7 +36,7 @@ pub(super) fn applied(options: &Options) -> Result<(Options, Vec<String>), CliEr
         return Err(refused(format!("compared with {paper}: no figure of that paper is known")));
     }
     let undone = undone(&workload, &options);
-    if let Some(key) = workload.key.as_ref().filter(|_| options.target.is_none()) {
+    if let Some(key) = workload.key.as_ref().filter(|_| options.given.target.is_none()) {
         options.key =
             vec![measured_key(key.value.get()).ok_or_else(|| {
                 refused(format!("no pair of servers has a key {}", key.value.get()))
@@ -51,11 +51,11 @@ pub(super) fn applied(options: &Options) -> Result<(Options, Vec<String>), CliEr
         options.group = group.into_iter().map(str::to_owned).collect();
         if let Some(group) = group
             && options.kind() == ServerKind::Openssl
-            && options.target.is_none()
+            && options.given.target.is_none()
         {
             return Err(refused(format!(
-                "the embedded servers have no {group}: give --server rustls, a URL, or a stock \
-                 server with OpenSSL 3.5 or later"
+                "the embedded servers have no {group}: give a URL, or a stock server with OpenSSL \
+                 3.5 or later"
             )));
         }
     }
@@ -69,7 +69,7 @@ pub(super) fn applied(options: &Options) -> Result<(Options, Vec<String>), CliEr
         if each > Plan::REQUESTS_MAX {
             return Err(refused(format!("no plan has {each} requests on a connection")));
         }
-        options.clients.requests_per_connection = each;
+        options.clients.mix.requests_per_connection = each;
     }
     if let Some(connections) = Connections::of(&workload) {
         // a search determines the rate itself
@@ -77,12 +77,12 @@ pub(super) fn applied(options: &Options) -> Result<(Options, Vec<String>), CliEr
             if let Some(why) = connections.obstacle() {
                 return Err(refused(why));
             }
-            options.clients.rate = Some(connections.per_s);
+            options.clients.pace.rate = Some(connections.per_s);
         }
         options.clients.arrivals = Some(connections.arrivals());
     }
     if let Some(resumed) = &workload.resumed {
-        options.resumed_share = *resumed.value.get();
+        options.clients.mix.resumed_share = *resumed.value.get();
     }
     if let Some(bytes) = &workload.bytes {
         options.bytes = *bytes.value.get();
@@ -97,7 +97,7 @@ pub(super) fn applied(options: &Options) -> Result<(Options, Vec<String>), CliEr
 
 /// Returns the parts of the workload that a plan omits, and the effect on the figures.
 fn undone(workload: &Workload, options: &Options) -> Vec<String> {
-    let key = workload.key.as_ref().filter(|_| options.target.is_some()).map(|key| {
+    let key = workload.key.as_ref().filter(|_| options.given.target.is_some()).map(|key| {
         let word = key.value.get();
         format!("the workload's key is {word}; the server of the URL has its own")
     });
@@ -219,9 +219,10 @@ mod tests {
         let bank = asked("bank140k").unwrap();
         assert_eq!((bank.protocol, bank.bytes), (vec![Protocol::Tls12X25519], 140_000));
         let web = asked("web2026").unwrap();
-        let (requests, resumed) = (web.clients.requests_per_connection, web.resume(true));
+        let (requests, resumed) = (web.clients.mix.requests_per_connection, web.resume(true));
         assert_eq!((requests, resumed.map(|resume| resume.share)), (10.0, Some(0.5)));
-        for (name, why) in [("pq2026", "--server rustls"), ("nobody", "give hp2001")] {
+        for (name, why) in [("pq2026", "give a URL, or a stock server"), ("nobody", "give hp2001")]
+        {
             let message = asked(name).unwrap_err().to_string();
             assert!(message.contains(why), "{message}");
         }
@@ -231,9 +232,12 @@ mod tests {
     fn what_stays_undone_is_said() {
         let (web, undone) = asked_with("--workload web2026").unwrap();
         assert_eq!((web.protocol, web.bytes), (vec![Protocol::Tls13], 37_000));
-        assert_eq!((web.clients.requests_per_connection, web.resumed_share), (10.0, 0.5));
+        assert_eq!(
+            (web.clients.mix.requests_per_connection, web.clients.mix.resumed_share),
+            (10.0, 0.5)
+        );
         assert_eq!(undone, [""; 0]);
-        let (pq, undone) = asked_with("--workload pq2026 --server rustls").unwrap();
+        let (pq, undone) = asked_with("--workload pq2026 --server nginx").unwrap();
         assert_eq!((pq.protocol, undone), (vec![Protocol::Tls13], Vec::new()));
         assert_eq!(pq.group, ["X25519MLKEM768"]);
         let (_, undone) = asked_with("--workload hp2001 https://127.0.0.1:1/").unwrap();
@@ -259,7 +263,7 @@ mod tests {
             |each: &str| format!("[requests_per_connection]\nvalue = {each}\nsource = \"a log\"\n");
         let clients = |more: String| {
             let found = file(&more).unwrap().clients;
-            (found.rate, found.arrivals, found.requests_per_connection)
+            (found.pace.rate, found.arrivals, found.mix.requests_per_connection)
         };
         let per_s = 1.0;
         let gamma = |dispersion| Some(Pattern::Gamma { per_s, dispersion });

@@ -10,12 +10,13 @@ use std::process::ExitCode;
 use tollgate_load::{Mechanism, Plan, Verdict};
 use tollgate_report::text::wrapped;
 use tollgate_report::{heading, profile as profile_table, session as session_table};
+use tollgate_server::Engine;
 use tollgate_session::{Handshake, SessionPlan};
 
 use crate::error::CliError;
 use crate::interrupt;
 use crate::options::values::defaults;
-use crate::options::{Bench, EngineKind, Mode, Sampling, ServerKind};
+use crate::options::{Bench, Mode, Sampling, ServerKind};
 use crate::progress::Progress;
 use crate::run::Run;
 use crate::verbs::bench;
@@ -39,8 +40,7 @@ pub(crate) fn run(options: &Explain) -> Result<ExitCode, CliError> {
     let mut records: Vec<_> =
         scenarios.iter().flat_map(|scenario| scenario.records.iter().cloned()).collect();
     // the calls of a server at a URL are not known
-    let is_known = options.target.is_none() && options.server != Some(ServerKind::Rustls);
-    if is_known && is_valid && !interrupt::asked() {
+    if options.target.is_none() && is_valid && !interrupt::asked() {
         let progress = Progress::new("session");
         let product = options.server.and_then(ServerKind::stock);
         let server = product.map(|product| product.to_string());
@@ -75,21 +75,21 @@ fn loads(options: &Explain, plan: &SessionPlan) -> Result<Vec<Bench>, CliError> 
             (session.handshake == Handshake::SessionId).then_some(Mechanism::SessionId);
         let mut load = Bench {
             mode: Mode::Profile(Sampling { flame_graphs: options.flame_graphs.clone() }),
-            target: options.target.clone(),
             server: vec![options.server.unwrap_or(ServerKind::Openssl)],
             engine: engines(plan),
             protocol: options.protocol.clone(),
             suites: options.suites.clone(),
             group: options.group.clone(),
             bytes: session.bytes,
-            resumed_share: f64::from(u8::from(session.handshake.is_resumed())),
-            resume_by: by_session_id,
             seconds: (options.seconds / 10.0).max(SECONDS_MIN),
             rounds: ROUNDS,
             ..defaults()
         };
         load.key = distinct_keys(plan);
         load.load.connections = options.connections;
+        load.clients.mix.resumed_share = f64::from(u8::from(session.handshake.is_resumed()));
+        load.clients.mix.resume_by = by_session_id;
+        load.given.target.clone_from(&options.target);
         load.given.pid.clone_from(&options.pid);
         load.given.log.clone_from(&options.log);
         loads.push((of, load.checked()?));
@@ -102,9 +102,9 @@ fn loads(options: &Explain, plan: &SessionPlan) -> Result<Vec<Bench>, CliError> 
 const SECONDS_MIN: f64 = Plan::SUSTAIN_MS_MIN as f64 / 1000.0;
 
 /// All engines, unless a key of the plan is for OpenSSL only.
-fn engines(plan: &SessionPlan) -> Vec<EngineKind> {
+fn engines(plan: &SessionPlan) -> Vec<Engine> {
     let is_both = |session: &tollgate_session::Session| options::engines(session.key).len() > 1;
-    if plan.sessions.iter().all(is_both) { Vec::new() } else { vec![EngineKind::Openssl] }
+    if plan.sessions.iter().all(is_both) { Vec::new() } else { vec![Engine::OpenSsl] }
 }
 
 fn distinct_keys(plan: &SessionPlan) -> Vec<tollgate_server::KeyKind> {

@@ -35,8 +35,7 @@ const SAMPLES_SPREAD: u32 = 200;
 const LOST_MAX: f64 = 0.01;
 
 /// The lowest share of the server's CPU time that the samples must stand for. `perf` loses samples
-/// if threads run for less than one sampling period at a time, as the blocking threads of the
-/// rustls server do.
+/// if threads run for less than one sampling period at a time.
 const SAMPLED_MIN: f64 = 0.7;
 
 /// The highest share of the server's CPU time that the samples may stand for. It is above 1 because
@@ -252,7 +251,7 @@ fn sampled_share(rounds: &[Round<'_>], event: Event, records: &[Record]) -> f64 
 /// Returns the number of cores that the server may use; `None` if this number is unknown.
 fn idle_cores(options: &Options) -> Option<f64> {
     let cores = server_cores(options).len();
-    let is_known = options.target.is_none() && cores > 0;
+    let is_known = options.given.target.is_none() && cores > 0;
     is_known.then(|| float(u64::try_from(cores).unwrap_or(u64::MAX)))
 }
 

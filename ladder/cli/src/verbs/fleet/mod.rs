@@ -1,8 +1,6 @@
 //! `tollgate fleet`: cores, costs and response times from the cost of a session.
 
-mod patience;
 mod sessions;
-mod signers;
 mod what_if;
 
 use core::ops::Bound;
@@ -22,10 +20,8 @@ use crate::options::values::{Written, within};
 use crate::read;
 use crate::run::Run;
 
-use patience::Patience;
 use sessions::MeasuredSession;
 pub(crate) use sessions::rests_on;
-use signers::Signers;
 use what_if::WhatIf;
 
 /// The loads of the response times.
@@ -44,8 +40,6 @@ pub(crate) struct FleetCommand {
 
 #[derive(Clone, Debug, Subcommand)]
 enum SubVerb {
-    /// Predict how many signers many front ends need, and how long an answer takes
-    Signers(Signers),
     /// Predict the CPU time of measured sessions after a change of key, engine, suite, resumption
     /// or cores
     WhatIf(WhatIf),
@@ -79,9 +73,6 @@ pub(crate) struct Fleet {
     #[command(flatten)]
     pub(crate) written: Written,
 
-    #[command(flatten)]
-    pub(crate) patience: Patience,
-
     /// Prices of machines; without them no costs are computed
     #[arg(long, value_name = "FILE", value_parser = prices)]
     pub(crate) prices: Option<Prices>,
@@ -104,7 +95,6 @@ pub(crate) struct Fleet {
 pub(crate) fn run(command: &FleetCommand) -> Result<ExitCode, CliError> {
     match &command.verb {
         None => sized(&command.fleet),
-        Some(SubVerb::Signers(options)) => signers::run(options),
         Some(SubVerb::WhatIf(options)) => what_if::run(options),
     }
 }
@@ -113,14 +103,13 @@ fn sized(options: &Fleet) -> Result<ExitCode, CliError> {
     let known = sessions::read(options)?;
     let mut run = Run::new(options.written.json.as_deref())?;
     let predicted = collect(options, &known, &mut run)?;
-    let simulated = patience::simulate(options, &sessions::sessions(&known, &run.host)?, &mut run)?;
     // Show the input records, except earlier forecasts.
     let of_server = |record: &&Record| record.subject.area() == Area::Server;
     let shown = [known.iter().filter(of_server).cloned().collect(), predicted].concat();
     let mut published = tollgate_published::records();
     published.retain(|record| record.subject.area() == Area::Fleet);
     let heading = heading::lines(&shown) + "\n";
-    run.end(&(heading + &fleet_table::table(&[shown, published].concat()) + &simulated))
+    run.end(&(heading + &fleet_table::table(&[shown, published].concat())))
 }
 
 /// Returns predictions from the server records among `known`.

@@ -1,7 +1,5 @@
 //! Computes published figures again from the raw samples of a run.
 
-use std::collections::BTreeSet;
-
 use serde_json::Value;
 use tollgate_bench::median_estimate;
 use tollgate_load::{Latency, Verdict};
@@ -12,7 +10,6 @@ use tollgate_session::measured_total;
 use super::bundle::OUTCOME;
 use crate::error::CliError;
 use crate::verbs::bench::out::outcome::{Document, Run, Scenario};
-use crate::verbs::bench::scenario::rounds_of_block;
 
 /// The largest relative difference of two computations of a figure. Numbers in JSON can differ in
 /// the last bit.
@@ -77,14 +74,9 @@ impl Run {
         Some(1e9 * self.client_cpu.as_ref()?.cores / self.rate()?)
     }
 
-    /// Returns the sum of histograms.
-    fn latency(&self, names: &[&str]) -> Option<Latency> {
-        let all: Option<Vec<Latency>> = names
-            .iter()
-            .filter_map(|name| self.times.get(*name))
-            .map(|times| Latency::from_base64(&times.hdr_v2_base64, times.above))
-            .collect();
-        Latency::sum(all?.iter())
+    fn latency(&self, name: &str) -> Option<Latency> {
+        let times = self.times.get(name)?;
+        Latency::from_base64(&times.hdr_v2_base64, times.above)
     }
 
     fn check(&self) -> Result<(), CliError> {
@@ -138,16 +130,10 @@ impl Run {
 }
 
 impl Scenario {
-    /// Returns the runs of a server that count, by number.
-    ///
-    /// A block with an invalid run was repeated, because a scenario with figures has no other
-    /// invalid runs.
+    /// Returns the runs of a server that count, by number. An invalid run was repeated, because a
+    /// scenario with figures has no other invalid runs.
     fn runs_of(&self, by: &str) -> Vec<&Run> {
-        let servers: BTreeSet<&str> = self.runs.iter().map(|run| run.server.as_str()).collect();
-        let block = |run: &Run| run.number.saturating_sub(1) / rounds_of_block(servers.len());
-        let repeated: BTreeSet<usize> =
-            self.runs.iter().filter(|run| !run.is_valid()).map(block).collect();
-        let counts = |run: &&Run| run.server == by && !repeated.contains(&block(run));
+        let counts = |run: &&Run| run.server == by && run.is_valid();
         let mut runs: Vec<&Run> = self.runs.iter().filter(counts).collect();
         runs.sort_by_key(|run| run.number);
         runs
@@ -233,7 +219,7 @@ fn of_cycles(record: &Record, all: &[Record]) -> Result<Option<Estimate>, CliErr
 
 /// Returns a figure of one run.
 fn of_run(run: &Run, quantity: Quantity) -> Option<f64> {
-    let quantile = |names: &[&str], q| run.latency(names)?.quantile_ns(q).map(number);
+    let quantile = |name, q| run.latency(name)?.quantile_ns(q).map(number);
     let at = |quantities: [Quantity; 3]| {
         let place = quantities.iter().position(|known| *known == quantity)?;
         Some([0.5, 0.9, 0.99][place])
@@ -244,14 +230,12 @@ fn of_run(run: &Run, quantity: Quantity) -> Option<f64> {
         run.server_cpu_ns()
     } else if quantity == word::CLIENT_CPU_NS_PER_SESSION {
         run.client_cpu_ns()
-    } else if quantity == word::PACKAGE_JOULES_PER_SESSION {
-        Some(run.package_watts? / run.rate()?)
     } else if let Some(q) = at(word::CONNECT_NS) {
-        quantile(&["secure connect", "plain connect"], q)
+        quantile("connect", q)
     } else if let Some(q) = at(word::HANDSHAKE_NS) {
-        quantile(&["secure handshake"], q)
+        quantile("handshake", q)
     } else if let Some(q) = at(word::TRANSACTION_NS) {
-        quantile(&["transaction"], q)
+        quantile("transaction", q)
     } else {
         None
     }

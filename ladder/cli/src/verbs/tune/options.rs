@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 use tollgate_load::Protocol;
-use tollgate_server::KeyKind;
+use tollgate_server::{Engine, KeyKind};
 use tollgate_tune::Kind;
 
 use crate::options::values::{Written, defaults, one_of};
-use crate::options::{Bench, EngineKind, Mode, Sampling, ServerKind};
+use crate::options::{Bench, Mode, Sampling, ServerKind};
 use crate::verbs::bench::options::{LOAD, Load, SERVERS, run_seconds};
 
 /// The servers that have candidates.
@@ -101,7 +101,7 @@ impl Tune {
             rounds: self.rounds,
             server: vec![self.server],
             server_cores: self.server_cores.clone(),
-            engine: vec![EngineKind::Openssl], // one server, so any number of rounds is allowed
+            engine: vec![Engine::OpenSsl], // one server, so any number of rounds is allowed
             ..defaults()
         }
     }

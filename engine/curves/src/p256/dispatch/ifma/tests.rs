@@ -4,7 +4,6 @@ use super::*;
 use crate::p256::P256;
 use crate::p256::exceptional::beyond_the_contract;
 use crate::p256::nonce::Nonce;
-use crate::residue::limbs as limbs_of;
 
 /// Returns the proof, or says that a test does not run.
 #[allow(clippy::print_stdout, reason = "announces what did not run")]
@@ -143,38 +142,6 @@ fn opposite_points_give_zero_in_their_lane() {
             for (l, z) in by_number(&z).iter().enumerate() {
                 assert_eq!(Element::new(z).is_vartime(&Element::ZERO), l == lane, "lane {l}");
             }
-        }
-    }
-}
-
-/// The hash in lanes is the one of the crate `sha2`, and the nonce is the one of a signature alone.
-#[test]
-fn nonces_are_hashed_in_lanes() {
-    let Some(proof) = ifma() else { return };
-    let mut rng = fastrand::Rng::with_seed(7);
-    for count in (1..=LANES).cycle().take(100) {
-        let bytes: [[[u8; 32]; 3]; LANES] = core::array::from_fn(|_| {
-            core::array::from_fn(|_| core::array::from_fn(|_| rng.u8(..)))
-        });
-        let keys = bytes.map(|[key, ..]| SecretKey(Scalar::new(&limbs_of(&key))));
-        let requests: [_; LANES] = core::array::from_fn(|l| Request {
-            key: &keys[l],
-            digest: &bytes[l][1],
-            nonce: match l % 5 {
-                4 => Nonce::Deterministic,
-                _ => Nonce::Hedged(&bytes[l][2]),
-            },
-        });
-        let mut drafts =
-            core::array::from_fn(|l| requests[..count].get(l).map(Draft::without_nonce));
-        take_nonces(&mut drafts, proof);
-        for (request, draft) in requests.iter().zip(drafts.iter_mut().flatten()) {
-            let mut alone = Draft::new(request);
-            assert!(draft.k.is_vartime(&alone.k));
-            // and so is the next one
-            draft.retry();
-            alone.retry();
-            assert!(draft.k.is_vartime(&alone.k));
         }
     }
 }

@@ -4,36 +4,71 @@ use core::time::Duration;
 use std::path::Path;
 
 use clap::Args;
-use tollgate_load::{Arrivals, ClientTimeout, Pattern, Plan, Think, duration};
+use tollgate_load::{Arrivals, ClientTimeout, Mechanism, Pattern, Plan, Think, duration};
 
+use super::session::mechanism;
+use super::{LOAD, SESSION};
 use crate::options::values::{share, time, within};
 use crate::read;
 
+/// When clients arrive.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Arrivals")]
 pub(crate) struct Clients {
-    /// Arrivals per second in an open loop, independent of the completion of earlier ones;
-    /// --connections is then the maximum in flight [default: a closed loop]
-    #[arg(short = 'q', long, value_name = "R")]
-    #[arg(value_parser = within(0.001..=Pattern::PER_S_MAX, "give 0.001 to 10000000 per second"))]
-    pub(crate) rate: Option<f64>,
-
     /// Distribution of the arrivals: poisson, constant, gamma:DISPERSION, pareto:SHAPE,
     /// bursts:ON/OFF (two durations, such as 50ms/2s), or trace:FILE [default: poisson]
     // normalised to one per second: --rate scales it
     #[arg(long, value_name = "KIND", value_parser = pattern)]
     pub(crate) arrivals: Option<Pattern>,
 
-    /// Requests on each connection, one after the other; 2.5 alternates between two and three
+    /// Number of loopback source addresses, from 127.0.0.2 on, that connections to a server on
+    /// 127.0.0.1 use in turn; each has its own ports [default: the system chooses]
+    #[arg(long, value_name = "N", default_value = "0", hide_default_value = true)]
+    #[arg(value_parser = clap::value_parser!(u8).range(0..=i64::from(Plan::SOURCE_ADDRESSES_MAX)))]
+    pub(crate) source_addresses: u8,
+
+    /// Random seed of arrivals, pauses, sizes and resumptions
     #[arg(long, value_name = "N", default_value = "1")]
-    #[arg(value_parser = within(1.0..=Plan::REQUESTS_MAX, "give 1 to 1000000 requests"))]
-    pub(crate) requests_per_connection: f64,
+    pub(crate) seed: u64,
+
+    #[arg(skip)]
+    pub(crate) pace: Pace,
+
+    #[arg(skip)]
+    pub(crate) mix: Mix,
+}
+
+/// The pace of clients, where the run does not choose it.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Arrivals")]
+pub(crate) struct Pace {
+    /// Arrivals per second in an open loop, independent of the completion of earlier ones;
+    /// --connections is then the maximum in flight [default: a closed loop]
+    #[arg(short = 'q', long, value_name = "R", conflicts_with = "workload")]
+    #[arg(value_parser = within(0.001..=Pattern::PER_S_MAX, "give 0.001 to 10000000 per second"))]
+    pub(crate) rate: Option<f64>,
 
     /// Pause of a client between transactions in a closed loop, as in 10ms, or random:10ms for
     /// exponential times
     #[arg(long, value_name = "TIME", value_parser = think)]
-    #[arg(conflicts_with_all = ["rate", "arrivals"])]
+    #[arg(conflicts_with_all = ["rate", "arrivals", "workload"])]
     pub(crate) think: Option<Think>,
+
+    /// Requests after which each run ends; it also ends after --seconds (600 by default if
+    /// --requests is given); all requests count, and there is no warm-up
+    #[arg(short = 'n', long, value_name = "N", help_heading = LOAD)]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=Plan::TRANSACTIONS_MAX))]
+    pub(crate) requests: Option<u64>,
+}
+
+/// How sessions differ from each other. The model of `bench response` needs equal ones.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Arrivals")]
+pub(crate) struct Mix {
+    /// Requests on each connection, one after the other; 2.5 alternates between two and three
+    #[arg(long, value_name = "N", default_value = "1", conflicts_with = "workload")]
+    #[arg(value_parser = within(1.0..=Plan::REQUESTS_MAX, "give 1 to 1000000 requests"))]
+    pub(crate) requests_per_connection: f64,
 
     /// Timeout of a whole transaction, as in 500ms [default: none]
     #[arg(long, value_name = "TIME", value_parser = time)]
@@ -47,26 +82,39 @@ pub(crate) struct Clients {
     #[arg(long, value_name = "SHARE", default_value = "0", value_parser = share)]
     pub(crate) http_share: f64,
 
-    /// Number of loopback source addresses, from 127.0.0.2 on, that connections to a server on
-    /// 127.0.0.1 use in turn; each has its own ports [default: the system chooses]
-    #[arg(long, value_name = "N", default_value = "0", hide_default_value = true)]
-    #[arg(value_parser = clap::value_parser!(u8).range(0..=i64::from(Plan::SOURCE_ADDRESSES_MAX)))]
-    pub(crate) source_addresses: u8,
+    /// Share of the TLS sessions that resume an earlier one, as in 80% or 0.8
+    #[arg(long = "resume", value_name = "SHARE", default_value = "0", conflicts_with = "workload")]
+    #[arg(value_parser = share, help_heading = SESSION)]
+    pub(crate) resumed_share: f64,
 
-    /// Random seed of arrivals, pauses, sizes and resumptions
-    #[arg(long, value_name = "N", default_value = "1")]
-    pub(crate) seed: u64,
+    /// Mechanism of resumption: session-id or ticket in TLS 1.2; psk or early-data (the
+    /// request is sent with the client's hello) in TLS 1.3 [default: ticket, psk]
+    #[arg(long, value_name = "HOW", value_parser = mechanism, help_heading = SESSION)]
+    pub(crate) resume_by: Option<Mechanism>,
+}
+
+impl Default for Mix {
+    fn default() -> Self {
+        Self {
+            requests_per_connection: 1.0,
+            patience: None,
+            retries: 0,
+            http_share: 0.0,
+            resumed_share: 0.0,
+            resume_by: None,
+        }
+    }
 }
 
 impl Clients {
     /// Returns the arrivals of the plan. If the run chooses the rates of an open loop, they arrive
     /// at one per second.
     pub(crate) fn arrivals(&self, chooses_rate: bool) -> Arrivals {
-        match (&self.arrivals, self.rate) {
+        match (&self.arrivals, self.pace.rate) {
             (Some(trace @ Pattern::Trace(_)), _) => Arrivals::open(trace.clone()),
             _ if chooses_rate => Arrivals::open(self.pattern()),
             (_, Some(per_s)) => Arrivals::open(self.pattern().at(per_s)),
-            (_, None) => Arrivals::Closed { think: self.think.unwrap_or(Think::None) },
+            (_, None) => Arrivals::Closed { think: self.pace.think.unwrap_or(Think::None) },
         }
     }
 
@@ -76,13 +124,13 @@ impl Clients {
     }
 
     pub(crate) fn patience(&self) -> Option<ClientTimeout> {
-        let ms = u64::try_from(self.patience?.as_millis()).unwrap_or(u64::MAX);
-        Some(ClientTimeout { ms, retries: self.retries })
+        let ms = u64::try_from(self.mix.patience?.as_millis()).unwrap_or(u64::MAX);
+        Some(ClientTimeout { ms, retries: self.mix.retries })
     }
 
     /// Describes the arrivals; `chosen` says how the run chooses their rate, if it does.
     pub(crate) fn words(&self, connections: u32, chosen: Option<&str>) -> String {
-        let mut text = match (&self.arrivals, self.rate) {
+        let mut text = match (&self.arrivals, self.pace.rate) {
             (Some(Pattern::Trace(trace)), _) => {
                 format!("open loop, {} recorded arrivals", trace.arrivals().len())
             }
@@ -103,8 +151,8 @@ impl Clients {
             }
             _ => "closed loop".to_owned(),
         };
-        let is_open = self.arrivals.is_some() || self.rate.is_some() || chosen.is_some();
-        let more = match (is_open, self.think) {
+        let is_open = self.arrivals.is_some() || self.pace.rate.is_some() || chosen.is_some();
+        let more = match (is_open, self.pace.think) {
             (true, _) => format!(
                 ", times from the intended start, at most {connections} connections in flight"
             ),
@@ -123,14 +171,14 @@ impl Clients {
         if self.source_addresses > 0 {
             text += &format!(", from {} addresses in turn", self.source_addresses);
         }
-        if self.requests_per_connection > 1.0 {
-            text += &format!(", {} requests on each", self.requests_per_connection);
+        if self.mix.requests_per_connection > 1.0 {
+            text += &format!(", {} requests on each", self.mix.requests_per_connection);
         }
-        if self.http_share > 0.0 {
-            text += &format!(", {} % of them without TLS", 100.0 * self.http_share);
+        if self.mix.http_share > 0.0 {
+            text += &format!(", {} % of them without TLS", 100.0 * self.mix.http_share);
         }
-        if let Some(patience) = self.patience {
-            text += &format!(", patience of {patience:?}, then {} more tries", self.retries);
+        if let Some(patience) = self.mix.patience {
+            text += &format!(", patience of {patience:?}, then {} more tries", self.mix.retries);
         }
         text
     }

@@ -7,14 +7,20 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use tollgate_agents::{Address, Controller};
 use tollgate_load::{Arrivals, Exchange, LogFormat, Offer, Pattern, Plan, Protocol, RequestForm};
-use tollgate_probe::{Probe, Scheme, Site};
+use tollgate_probe::{Probe, Scheme, Site, Url};
 
 use crate::error::CliError;
 use crate::options::nats::NatsOptions;
 
-#[derive(Args, Clone, Debug)]
+#[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Server at a URL")]
 pub(crate) struct Given {
+    /// Server to load instead of the two embedded ones: on this machine or in a private network, or
+    /// elsewhere with its consent (see --i-may-test)
+    #[arg(value_name = "URL", conflicts_with_all = ["bytes", "server", "server_cores", "engine"])]
+    #[arg(conflicts_with_all = ["key-type", "module", "asynchronous"])]
+    pub(crate) target: Option<Url>,
+
     /// Host name of the URL, to confirm that you may load-test a server that is neither on this
     /// machine nor in a private network; the server must consent too, at
     /// /.well-known/tollgate-consent
@@ -38,14 +44,6 @@ pub(crate) struct Given {
     /// path below that
     #[arg(long, value_name = "PATH", requires = "target", conflicts_with = "pid")]
     pub(crate) cgroup: Option<PathBuf>,
-
-    /// Certificate chain in PEM, the client's own first, for servers that ask for one
-    #[arg(long, value_name = "FILE", requires_all = ["target", "client_key"])]
-    pub(crate) client_cert: Option<PathBuf>,
-
-    /// Private key of --client-cert in PEM, not encrypted
-    #[arg(long, value_name = "FILE", requires = "client_cert")]
-    pub(crate) client_key: Option<PathBuf>,
 
     /// Method of the requests; the server must answer with status 200 [default: GET, with --body
     /// POST]
@@ -127,7 +125,8 @@ impl Probed {
 
     /// Returns the type of the server's key, as record subjects spell it.
     pub(crate) fn key(&self) -> String {
-        self.probe.leaf().map_or_else(|| "none".to_owned(), |leaf| leaf.key)
+        let first = self.probe.support.as_ref().and_then(|support| support.keys.first());
+        first.cloned().unwrap_or_else(|| "none".to_owned())
     }
 
     /// Checks that the server supports a plan. An error names the option to change.

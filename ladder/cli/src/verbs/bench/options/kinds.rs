@@ -1,18 +1,8 @@
-//! Kinds of servers, and their engines.
+//! Kinds of servers.
 
 use clap::ValueEnum;
+use tollgate_server::Engine;
 use tollgate_stock_servers::Product;
-
-/// The implementation of a server's private-key operations.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum EngineKind {
-    /// aws-lc-rs, in servers on rustls.
-    AwsLc,
-    /// OpenSSL's own RSA, in all other servers.
-    Openssl,
-    /// Tollgate's engine.
-    Tollgate,
-}
 
 /// Kinds of server; each but the one on `GnuTLS` runs with and without Tollgate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -29,17 +19,14 @@ pub(crate) enum ServerKind {
     Nginx,
     /// Event loops on OpenSSL, with its default provider and with Tollgate's.
     Openssl,
-    /// Blocking threads on rustls, with aws-lc-rs and with the engine.
-    Rustls,
 }
 
 impl ServerKind {
     /// Returns the engines of the servers of this kind, the baseline first.
-    pub(crate) const fn engines(self) -> &'static [EngineKind] {
+    pub(crate) const fn engines(self) -> &'static [Engine] {
         match self {
-            Self::Gnutls => &[EngineKind::Openssl], // its own library, which no option names
-            Self::Rustls => &[EngineKind::AwsLc, EngineKind::Tollgate],
-            _ => &[EngineKind::Openssl, EngineKind::Tollgate],
+            Self::Gnutls => &[Engine::OpenSsl], // its own library, which no option names
+            _ => &[Engine::OpenSsl, Engine::Tollgate],
         }
     }
 
@@ -50,7 +37,7 @@ impl ServerKind {
             Self::Haproxy => Some(Product::Haproxy),
             Self::Lighttpd => Some(Product::Lighttpd),
             Self::Nginx => Some(Product::Nginx),
-            Self::Openssl | Self::Rustls => None,
+            Self::Openssl => None,
         }
     }
 }

@@ -7,19 +7,19 @@ pub(crate) mod session;
 pub(crate) mod signer;
 pub(crate) mod sub_verbs;
 
+use core::str::FromStr as _;
 use core::time::Duration;
 use std::path::PathBuf;
 
 use clap::builder::ArgPredicate;
 use clap::{Args, Subcommand};
-use tollgate_load::{Close, Freshness, Mechanism, Objective, Plan, Protocol, Sizes, Verify};
-use tollgate_probe::Url;
-use tollgate_server::KeyKind;
+use tollgate_load::{Close, Freshness, Objective, Plan, Protocol, Sizes, Verify};
+use tollgate_server::{Engine, KeyKind};
 
-use crate::options::values::{OutputFile, Written, one_of, seconds, share};
-use clients::Clients;
+use crate::options::values::{Written, one_of, seconds, share};
+use clients::{Clients, Mix, Pace};
 use given::Given;
-pub(crate) use kinds::{EngineKind, ServerKind};
+pub(crate) use kinds::ServerKind;
 use signer::Signer;
 use sub_verbs::{Experiment, ResponseCurve, Sampling};
 
@@ -28,7 +28,16 @@ use sub_verbs::{Experiment, ResponseCurve, Sampling};
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(crate) struct BenchCommand {
     #[command(flatten)]
+    given: Given,
+
+    #[command(flatten)]
     rounds: Bench,
+
+    #[command(flatten)]
+    pace: Pace,
+
+    #[command(flatten)]
+    mix: Mix,
 
     #[command(subcommand)]
     pub(crate) verb: Option<SubVerb>,
@@ -47,20 +56,20 @@ pub(crate) enum SubVerb {
         #[command(flatten)]
         bench: Box<Bench>,
     },
-    /// Measure nginx on each number of cores, and fit a scaling law: the experiment scale
-    Scale(Experiment),
     /// Find the highest rate at which a quantile of the response times stays within a limit
     Search {
         /// Quantile and its limit, as in p99=20ms
         #[arg(long, value_name = "OBJECTIVE")]
         slo: Objective,
 
-        /// Draw rates and times as SVG in FILE, replacing it
-        #[arg(long, value_name = "FILE")]
-        svg: Option<OutputFile>,
+        #[command(flatten)]
+        given: Given,
 
         #[command(flatten)]
         bench: Box<Bench>,
+
+        #[command(flatten)]
+        mix: Mix,
     },
     /// Measure the rate of a signer with all connections busy, and its response times at shares of
     /// this rate
@@ -75,33 +84,35 @@ pub(crate) enum Mode {
     /// Rounds whose servers are sampled, for other verbs.
     Profile(Sampling),
     Response(ResponseCurve),
-    /// The highest rate that meets an objective, with the file of its curve.
-    Search(Objective, Option<OutputFile>),
+    /// The highest rate that meets an objective.
+    Search(Objective),
 }
 
 impl BenchCommand {
     /// Returns the options and the kind of result, before the checks of `request`.
     pub(super) fn unchecked(&self) -> Bench {
-        let (mode, bench) = match &self.verb {
-            Some(SubVerb::Response { curve, bench }) => (Mode::Response(curve.clone()), &**bench),
-            Some(SubVerb::Search { slo, svg, bench }) => {
-                (Mode::Search(*slo, svg.clone()), &**bench)
+        match &self.verb {
+            Some(SubVerb::Response { curve, bench }) => {
+                Bench { mode: Mode::Response(curve.clone()), ..(**bench).clone() }
+            }
+            Some(SubVerb::Search { slo, given, bench, mix }) => {
+                let clients = Clients { mix: mix.clone(), ..bench.clients.clone() };
+                let mode = Mode::Search(*slo);
+                Bench { mode, given: given.clone(), clients, ..(**bench).clone() }
             }
             // the others make their own loads
-            _ => (Mode::Rounds, &self.rounds),
-        };
-        Bench { mode, ..bench.clone() }
+            _ => {
+                let (pace, mix) = (self.pace.clone(), self.mix.clone());
+                let clients = Clients { pace, mix, ..self.rounds.clients.clone() };
+                Bench { given: self.given.clone(), clients, ..self.rounds.clone() }
+            }
+        }
     }
 }
 
-/// The options of a load.
+/// The options of a load that rounds, search and response have.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Bench {
-    /// Server to load instead of the two embedded ones: on this machine or in a private network, or
-    /// elsewhere with its consent (see --i-may-test)
-    #[arg(value_name = "URL")]
-    pub(crate) target: Option<Url>,
-
     #[arg(skip)]
     pub(crate) mode: Mode,
 
@@ -114,12 +125,6 @@ pub(crate) struct Bench {
     #[arg(default_value_if("requests", ArgPredicate::IsPresent, "600"), help_heading = LOAD)]
     pub(crate) seconds: f64,
 
-    /// Requests after which each run ends; it also ends after --seconds (600 by default if
-    /// --requests is given); all requests count, and there is no warm-up
-    #[arg(short = 'n', long, value_name = "N", help_heading = LOAD)]
-    #[arg(value_parser = clap::value_parser!(u64).range(1..=Plan::TRANSACTIONS_MAX))]
-    pub(crate) requests: Option<u64>,
-
     /// Rounds, in each of which every server runs once; an even number if engines are compared;
     /// with six or more, the intervals of ratios have 95 % confidence
     #[arg(long, value_name = "N", default_value = "6", help_heading = LOAD)]
@@ -130,8 +135,7 @@ pub(crate) struct Bench {
     /// bytes, requests on a connection and arrivals
     #[arg(long, value_name = "NAME|FILE", help_heading = LOAD)]
     #[arg(conflicts_with_all = ["key-type", "protocol", "bytes", "handshake_only", "suites", "group"])]
-    #[arg(conflicts_with_all = ["requests_per_connection", "rate", "arrivals", "think"])]
-    #[arg(conflicts_with = "resumed_share")]
+    #[arg(conflicts_with = "arrivals")]
     pub(crate) workload: Option<String>,
 
     #[command(flatten)]
@@ -157,23 +161,13 @@ pub(crate) struct Bench {
 
     /// Bytes of the body that each request transfers
     #[arg(long, value_name = "N", default_value = "14336", help_heading = SESSION)]
-    #[arg(conflicts_with_all = ["handshake_only", "target"])]
+    #[arg(conflicts_with = "handshake_only")]
     #[arg(value_parser = clap::value_parser!(u64).range(0..=tollgate_server::BODY_BYTES_MAX))]
     pub(crate) bytes: u64,
 
     /// Handshakes only, without a request
     #[arg(long, help_heading = SESSION)]
     pub(crate) handshake_only: bool,
-
-    /// Share of the TLS sessions that resume an earlier one, as in 80% or 0.8
-    #[arg(long = "resume", value_name = "SHARE", default_value = "0")]
-    #[arg(value_parser = share, help_heading = SESSION)]
-    pub(crate) resumed_share: f64,
-
-    /// Mechanism of resumption: session-id or ticket in TLS 1.2; psk or early-data (the
-    /// request is sent with the client's hello) in TLS 1.3 [default: ticket, psk]
-    #[arg(long, value_name = "HOW", value_parser = session::mechanism, help_heading = SESSION)]
-    pub(crate) resume_by: Option<Mechanism>,
 
     /// End of a connection after its last response: a TCP reset, which leaves no port in TIME-WAIT,
     /// or a TLS close alert and FIN, which the server answers [default: rst; with early data fin]
@@ -195,43 +189,42 @@ pub(crate) struct Bench {
     pub(crate) sizes: Option<Sizes>,
 
     /// Kinds of servers, separated by commas, each without and with Tollgate: embedded ones with
-    /// OpenSSL (openssl), one worker on each core, or with rustls (rustls), one thread for each
-    /// connection; or the installed apache, haproxy, lighttpd or nginx, without and with the
-    /// provider. Only one server is gnutls, the installed gnutls-serv, which has the insecure
-    /// suites with RC4 and 3DES of old papers
+    /// OpenSSL (openssl), one worker on each core; or the installed apache, haproxy, lighttpd or
+    /// nginx, without and with the provider. Only one server is gnutls, the installed gnutls-serv,
+    /// which has the insecure suites with RC4 and 3DES of old papers
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "openssl")]
-    #[arg(conflicts_with = "target", help_heading = SERVERS)]
+    #[arg(help_heading = SERVERS)]
     pub(crate) server: Vec<ServerKind>,
 
     /// Logical cores of each server's workers, one worker on each [default: the last, if there are
     /// two or more]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with = "target")]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
     #[arg(help_heading = SERVERS)]
     pub(crate) server_cores: Vec<u32>,
 
-    /// Engines for the private-key operations, separated by commas: openssl (with --server rustls:
-    /// aws-lc) and tollgate; of several kinds of servers, each takes those that it has [default:
-    /// all, in turn]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with = "target")]
-    #[arg(help_heading = SERVERS)]
-    pub(crate) engine: Vec<EngineKind>,
+    /// Engines for the private-key operations, separated by commas: openssl and tollgate [default:
+    /// both, in turn]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    #[arg(help_heading = SERVERS, value_parser = Engine::from_str)]
+    pub(crate) engine: Vec<Engine>,
 
     /// Types of the servers' keys, separated by commas: rsa-2048, rsa-3072, rsa-4096, and rsa-1024
     /// (insecure, as in old papers); or ecdsa-p256 alone
     #[arg(id = "key-type", long, value_name = "LIST", value_delimiter = ',')]
-    #[arg(default_value = "rsa-2048", value_parser = server_key, conflicts_with = "target")]
+    #[arg(default_value = "rsa-2048", value_parser = server_key)]
     #[arg(help_heading = SERVERS)]
     pub(crate) key: Vec<KeyKind>,
 
     /// Provider module for installed servers [default: the one built with this program]
-    #[arg(long, value_name = "FILE", conflicts_with = "target", help_heading = SERVERS)]
+    #[arg(long, value_name = "FILE", help_heading = SERVERS)]
     pub(crate) module: Option<PathBuf>,
 
     /// Let HAProxy with the provider pause handshakes during signatures
-    #[arg(long = "async", conflicts_with = "target", help_heading = SERVERS)]
+    #[arg(long = "async", help_heading = SERVERS)]
     pub(crate) asynchronous: bool,
 
-    #[command(flatten)]
+    /// Of a server at a URL.
+    #[arg(skip)]
     pub(crate) given: Given,
 
     /// Write outcome.json and report.html to this folder, replacing files of these names
@@ -266,12 +259,12 @@ pub(crate) struct Load {
 
 pub(in crate::verbs) const LOAD: &str = "Load";
 pub(in crate::verbs) const SERVERS: &str = "Client and servers";
-const SESSION: &str = "Session";
+pub(super) const SESSION: &str = "Session";
 
 impl Bench {
     pub(crate) const fn objective(&self) -> Option<Objective> {
         match self.mode {
-            Mode::Search(objective, _) => Some(objective),
+            Mode::Search(objective) => Some(objective),
             Mode::Rounds | Mode::Profile(_) | Mode::Response(_) => None,
         }
     }
@@ -286,7 +279,7 @@ impl Bench {
     /// Returns how the run chooses the rates of an open loop, if not by an option.
     pub(crate) const fn chosen_rate(&self) -> Option<&'static str> {
         match self.mode {
-            Mode::Search(..) => Some("searched for"),
+            Mode::Search(_) => Some("searched for"),
             Mode::Response(_) => Some("at shares of the capacity"),
             Mode::Rounds | Mode::Profile(_) => None,
         }
@@ -294,7 +287,7 @@ impl Bench {
 
     /// Returns the types of keys to measure in turn; a server at a URL has its own key.
     pub(crate) fn keys(&self) -> &[KeyKind] {
-        if self.target.is_some() { &self.key[..1] } else { &self.key }
+        if self.given.target.is_some() { &self.key[..1] } else { &self.key }
     }
 
     /// Returns the protocols to measure; by default two.
@@ -324,14 +317,14 @@ impl Bench {
     }
 
     /// Returns whether a server of the only kind with this engine takes part.
-    pub(crate) fn has(&self, engine: EngineKind) -> bool {
+    pub(crate) fn has(&self, engine: Engine) -> bool {
         let is_asked = self.engine.is_empty() || self.engine.contains(&engine);
         is_asked && self.kind().engines().contains(&engine)
     }
 
     /// Returns the number of servers that take turns.
     pub(crate) fn servers(&self) -> u32 {
-        if self.target.is_some() {
+        if self.given.target.is_some() {
             return 1;
         }
         let of_kind =
@@ -392,11 +385,11 @@ mod tests {
         assert!(server_key("ecdsa-p384").is_err() && server_key("rsa-512").is_err());
         let short = bench("-c 8 -z 10s -q 5 https://127.0.0.1/");
         assert_eq!(
-            (short.load.connections, short.seconds, short.clients.rate),
+            (short.load.connections, short.seconds, short.clients.pace.rate),
             (8, 10.0, Some(5.0))
         );
         let number = bench("-n 500");
-        assert_eq!((number.requests, number.seconds), (Some(500), 600.0));
+        assert_eq!((number.clients.pace.requests, number.seconds), (Some(500), 600.0));
         assert_eq!(bench("-n 500 -z 5s").seconds, 5.0);
         for (flags, expected) in [
             ("", Close::RstAfterConfirm),

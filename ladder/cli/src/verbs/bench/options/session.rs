@@ -18,9 +18,9 @@ impl Bench {
     /// Returns the resumption of a plan with this version; a recorded trace may set the share.
     pub(crate) fn resume(&self, is_tls13: bool) -> Option<Resume> {
         let trace = self.clients.arrivals.as_ref().and_then(Pattern::reused_share);
-        let asked = self.resumed_share;
+        let asked = self.clients.mix.resumed_share;
         let share = if asked > 0.0 { asked } else { trace.unwrap_or(0.0) };
-        let by = self.resume_by.unwrap_or(Mechanism::usual(is_tls13));
+        let by = self.clients.mix.resume_by.unwrap_or(Mechanism::usual(is_tls13));
         (share > 0.0).then_some(Resume { share, by })
     }
 
@@ -28,7 +28,7 @@ impl Bench {
         let Some(Resume { share, by }) = self.resume(true) else {
             return "full handshakes, none resumed".to_owned();
         };
-        let by = if self.resume_by.is_some() { by.word() } else { "ticket or psk" };
+        let by = if self.clients.mix.resume_by.is_some() { by.word() } else { "ticket or psk" };
         format!("{:.1} % of the sessions resumed, by {by}", 100.0 * share)
     }
 

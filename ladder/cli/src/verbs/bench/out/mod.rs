@@ -7,7 +7,7 @@ use core::cell::RefCell;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use tollgate_load::{Context, Latency, Outcome, Point};
+use tollgate_load::{Context, Latency, Outcome};
 use tollgate_record::{Record, Timestamp};
 
 use super::scenario::Scenario;
@@ -28,7 +28,6 @@ struct Finished {
     scenario: String,
     began_at: Timestamp,
     document: outcome::Run,
-    points: Vec<Point>,
     /// Times of transactions and of handshakes.
     times: Option<[Latency; 2]>,
 }
@@ -86,7 +85,6 @@ impl Out {
             scenario: scenario.to_owned(),
             began_at: outcome.began_at,
             document: outcome::run(server, number, outcome),
-            points: outcome.series.to_vec(),
             times: times.map(|(transaction, handshake)| [transaction.clone(), handshake.clone()]),
         });
     }
@@ -111,12 +109,11 @@ impl Out {
 }
 
 /// Returns all times of a run by name; empty if it is invalid.
-fn times(outcome: &Outcome) -> Vec<(String, &Latency)> {
-    let kinds = [("secure", outcome.secure_times()), ("plain", outcome.plain_times())];
-    let phases = kinds.into_iter().filter_map(|(kind, times)| Some((kind, times?)));
-    let phases = phases.flat_map(|(kind, times)| {
-        times.all().into_iter().map(move |(name, latency)| (format!("{kind} {name}"), latency))
-    });
-    let whole = outcome.transaction().map(|latency| ("transaction".to_owned(), latency));
-    whole.into_iter().chain(phases).collect()
+fn times(outcome: &Outcome) -> impl Iterator<Item = (&'static str, &Latency)> {
+    let times = [
+        ("connect", outcome.connect()),
+        ("handshake", outcome.handshake()),
+        ("transaction", outcome.transaction()),
+    ];
+    times.into_iter().filter_map(|(name, latency)| Some((name, latency?)))
 }

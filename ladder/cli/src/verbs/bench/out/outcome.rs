@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tollgate_load as load;
-use tollgate_load::{Finding, Latency, Point};
+use tollgate_load::{Finding, Latency};
 use tollgate_record::{Record, Timestamp, jsonl};
 
 use super::{About, Finished, Judged, times};
@@ -65,9 +65,6 @@ pub(in crate::verbs) struct Run {
     pub(in crate::verbs) sustained_s: Option<f64>,
     /// CPU seconds of the server for each second of that part.
     pub(in crate::verbs) server_cores: Option<f64>,
-    /// Power of the processor packages of the server's machine in that part; null if it cannot be
-    /// read.
-    pub(in crate::verbs) package_watts: Option<f64>,
     pub(in crate::verbs) sessions_per_s: Option<f64>,
     pub(in crate::verbs) server_cpu_ns_per_session: Option<f64>,
     pub(in crate::verbs) client_cpu_ns_per_session: Option<f64>,
@@ -77,29 +74,10 @@ pub(in crate::verbs) struct Run {
     pub(in crate::verbs) abandoned: u64,
     pub(in crate::verbs) offered: Option<load::ArrivalCounts>,
     pub(in crate::verbs) server_log: Option<load::Seen>,
-    pub(in crate::verbs) series: Vec<Second>,
-    /// By name: transaction, and the steps of secure and plain transactions: connect, client
-    /// finished (`ClientHello` to the client's last handshake message), confirm (from there until
-    /// the server confirmed), handshake (both: `ClientHello` until the server confirmed), first
-    /// byte, last byte, service (connect to the last byte). Empty if the run is invalid.
+    pub(in crate::verbs) series: Vec<load::Point>,
+    /// By name: connect, handshake (from the `ClientHello` until the server confirmed it), and
+    /// transaction. Empty if the run is invalid.
     pub(in crate::verbs) times: BTreeMap<String, Times>,
-}
-
-/// A second of the run, or more where it is longer than ten minutes; times are of the transactions
-/// completed in it.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[schemars(deny_unknown_fields)]
-pub(in crate::verbs) struct Second {
-    pub(in crate::verbs) from_s: f64,
-    pub(in crate::verbs) width_s: f64,
-    pub(in crate::verbs) stage: String,
-    pub(in crate::verbs) begun: u64,
-    pub(in crate::verbs) completed: u64,
-    pub(in crate::verbs) failed: u64,
-    pub(in crate::verbs) gave_up: u64,
-    pub(in crate::verbs) never_began: u64,
-    pub(in crate::verbs) p50_ns: Option<u64>,
-    pub(in crate::verbs) p99_ns: Option<u64>,
 }
 
 /// A histogram of nanoseconds. Those above its range, or without end, are counted and not in it; a
@@ -180,7 +158,6 @@ pub(super) fn run(server: &str, number: usize, outcome: &load::Outcome) -> Run {
         plan_hash: outcome.plan.hash(),
         sustained_s: Some(outcome.sustained.as_secs_f64()),
         server_cores: outcome.server_cores,
-        package_watts: outcome.package_watts,
         sessions_per_s: outcome.sessions_per_s(),
         server_cpu_ns_per_session: outcome.server_cpu_ns_per_session(),
         client_cpu_ns_per_session: outcome.client_cpu_ns_per_session(),
@@ -190,23 +167,8 @@ pub(super) fn run(server: &str, number: usize, outcome: &load::Outcome) -> Run {
         abandoned: outcome.abandoned,
         offered: outcome.plan.arrivals.is_open().then_some(outcome.arrivals),
         server_log: outcome.seen,
-        series: outcome.series.iter().map(second).collect(),
-        times: times(outcome).into_iter().map(|(name, times)| (name, latency(times))).collect(),
-    }
-}
-
-fn second(point: &Point) -> Second {
-    Second {
-        from_s: point.from.as_secs_f64(),
-        width_s: point.width.as_secs_f64(),
-        stage: point.stage.to_string(),
-        begun: point.attempts,
-        completed: point.transactions,
-        failed: point.failed,
-        gave_up: point.timed_out,
-        never_began: point.dropped,
-        p50_ns: point.p50_ns,
-        p99_ns: point.p99_ns,
+        series: outcome.series.clone(),
+        times: times(outcome).map(|(name, times)| (name.to_owned(), latency(times))).collect(),
     }
 }
 

@@ -67,16 +67,15 @@ fn servers(runs: &[&Finished], with_times: bool) -> Vec<Server> {
 fn seconds(run: &Finished, start: Timestamp) -> Vec<Second> {
     let begun = run.began_at.duration_since(start).as_secs_f64();
     let second = |point: &Point| {
-        let width_s = point.width.as_secs_f64();
-        let per_s = |count: u64| float(count) / width_s;
+        let per_s = |count: u64| float(count) / point.width_s;
         Second {
-            from_s: begun + point.from.as_secs_f64(),
-            width_s,
+            from_s: begun + point.from_s,
+            width_s: point.width_s,
             completed_per_s: per_s(point.transactions),
             lost_per_s: per_s(point.failed + point.timed_out + point.dropped),
         }
     };
-    run.points.iter().map(second).collect()
+    run.document.series.iter().map(second).collect()
 }
 
 /// Returns the quantiles that can be read from this number of measured times: up to 0.999 from a

@@ -5,7 +5,6 @@
 //! of sessions that do not wait for each other. All predictions are made before the loads are
 //! measured.
 
-mod burst;
 mod prediction;
 mod table;
 
@@ -17,9 +16,8 @@ use tollgate_record::{Estimate, Record, Unit};
 
 use super::moved::Moved;
 use super::out::Judged;
-use super::scenario::{Rounds, Scenario};
+use super::scenario::{self, Scenario};
 use super::servers::Rig;
-use super::turns::{self, Measured};
 use super::watch::Watch;
 use super::{context, end, is_invalid, plan, report, run_of};
 use crate::error::CliError;
@@ -28,7 +26,6 @@ use crate::options::{Bench as Options, ResponseCurve};
 use crate::progress::{self, Progress};
 use crate::run::Run;
 
-use burst::Backlog;
 use prediction::Model;
 
 /// The load of a core at which sessions at equal distances do not wait for each other. At lower
@@ -68,8 +65,6 @@ struct Curve {
     /// the curve then has no points.
     moved: Option<Moved>,
     points: Vec<Point>,
-    /// At the last load, if the arrivals have bursts.
-    backlog: Option<Backlog>,
 }
 
 impl Curve {
@@ -79,7 +74,6 @@ impl Curve {
         self.moved = Moved::judge(Some(self.capacity_per_s), after_per_s, drift_max);
         if self.moved.is_some() {
             self.points.clear();
-            self.backlog = None;
         }
     }
 
@@ -133,7 +127,6 @@ pub(super) fn run(
     let doubtful = |scenario: &&Scenario| scenario.verdict() != Verdict::Valid;
     scenarios.iter().filter(doubtful).for_each(|scenario| text += &scenario.verdict_text());
     text += &table::text(asked, &curves);
-    text += &burst::text(&curves);
     let have_moved = curves.iter().any(|curve| curve.moved.is_some());
     let ended = run.end(&text);
     end(options, &run, &watch, &scenarios.iter().map(Judged::scenario).collect::<Vec<_>>())?;
@@ -191,7 +184,7 @@ impl Series<'_> {
         let mut curves = Vec::new();
         for ((naming, &capacity), model) in self.names.iter().zip(&capacity).zip(&models) {
             let basis = self.basis(naming);
-            let (mut points, mut backlog) = (Vec::new(), None);
+            let mut points = Vec::new();
             for &load in &asked.loads {
                 let per_s = load * whole(capacity);
                 let plan = open(plan, per_s);
@@ -200,18 +193,11 @@ impl Series<'_> {
                 let all = prediction::FIGURES.into_iter().zip(&predicted);
                 let all =
                     all.filter_map(|((_, quantity), of)| Some((quantity, Unit::Nanos, (*of)?)));
-                let mut figures: Vec<_> = all.collect();
-                if points.len() + 1 == asked.loads.len() {
-                    backlog = Backlog::predict(model, &plan, load)?;
-                }
-                if let Some(backlog) = &backlog {
-                    figures.extend(backlog.predictions());
-                }
-                run.output.records(&prediction::records(figures, &subject, &basis))?;
+                run.output.records(&prediction::records(all, &subject, &basis))?;
                 points.push(Point { load, per_s, predicted, measured: Vec::new() });
             }
             let label = format!("{label}, {}", naming.by);
-            curves.push(Curve { label, capacity_per_s: capacity, moved: None, points, backlog });
+            curves.push(Curve { label, capacity_per_s: capacity, moved: None, points });
         }
         for (number, &load) in asked.loads.iter().enumerate() {
             let plans = at(load);
@@ -220,20 +206,10 @@ impl Series<'_> {
                 return Ok(None);
             }
             let records = self.scenarios.last().map_or(&[][..], |scenario| &scenario.records);
-            let rounds = rounds.filter(|_| number + 1 == asked.loads.len()).unwrap_or_default();
-            for (curve, rounds) in curves.iter_mut().zip(&rounds) {
-                curve.backlog.iter_mut().for_each(|backlog| backlog.measure(rounds));
-            }
             for ((naming, plan), curve) in self.names.iter().zip(&plans).zip(&mut curves) {
                 let subject = naming.subject(plan)?.with(word::LOAD, load)?;
-                let point = &mut curve.points[number];
-                let own = records.iter().filter(|record| record.subject == subject);
-                point.measured = own.cloned().collect();
-                if number + 1 == asked.loads.len()
-                    && let (Some(backlog), Some(like)) = (&curve.backlog, point.measured.first())
-                {
-                    run.output.records(&backlog.records(&subject, like))?;
-                }
+                let measured = records.iter().filter(|record| record.subject == subject);
+                curve.points[number].measured = measured.cloned().collect();
             }
         }
         let after = self.measured(&label, &all, At::CapacityAfter, run)?;
@@ -271,15 +247,11 @@ impl Series<'_> {
         progress::row(self.scenarios.len(), &label);
         let mut servers = self.rig.servers()?;
         self.watch.look(&label, self.names, &mut servers);
-        let mut rounds: Vec<Measured> = self.names.iter().map(|_| Measured::default()).collect();
         let plans: Vec<&Plan> = plans.iter().collect();
-        turns::measure(self.options, &plans, &mut servers, &mut rounds)?;
-        if interrupt::asked() {
-            return Ok(None);
-        }
-        let repeated = rounds.iter().map(|rounds| rounds.repeated).sum();
-        let outcomes: Vec<_> = rounds.into_iter().map(|rounds| rounds.outcomes).collect();
-        let rounds = Rounds { outcomes: outcomes.clone(), repeated, broken: None };
+        let tell = |part| self.watch.part(part);
+        let rounds = scenario::run(self.options, &plans, &mut servers, tell)?;
+        let Some(rounds) = rounds else { return Ok(None) };
+        let outcomes = rounds.outcomes.clone();
         let mut scenario = Scenario::apart(label, rounds, self.names, &self.context)?;
         match at {
             At::Capacity | At::Idle => {}
@@ -306,12 +278,7 @@ fn open(plan: &Plan, per_s: f64) -> Plan {
         }
         closed @ Arrivals::Closed { .. } => closed.clone(),
     };
-    let keeps_timeline = has_bursts(&arrivals);
-    Plan { arrivals, keeps_timeline, ..plan.clone() }
-}
-
-fn has_bursts(arrivals: &Arrivals) -> bool {
-    matches!(arrivals, Arrivals::Open { pattern: Pattern::Bursts { .. }, .. })
+    Plan { arrivals, ..plan.clone() }
 }
 
 /// Returns the median over the rounds; `None` if a round lacks the figure.

@@ -131,16 +131,16 @@ fn rows(point: &Point) -> Vec<Vec<String>> {
 }
 
 /// Returns the error of a prediction.
-pub(super) fn off(predicted: Estimate, measured: Estimate) -> String {
+fn off(predicted: Estimate, measured: Estimate) -> String {
     format!("{:+.0} %", 100.0 * (predicted.point() / measured.point() - 1.0))
 }
 
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "times of a run")]
-pub(super) fn time(ns: f64) -> String {
+fn time(ns: f64) -> String {
     short(ns.round() as u64)
 }
 
-pub(super) fn interval(of: Estimate) -> String {
+fn interval(of: Estimate) -> String {
     let (low, high) = of.interval();
     format!("[{}-{}]", time(low), time(high))
 }
@@ -167,13 +167,7 @@ mod tests {
     }
 
     fn curve(label: &str, points: Vec<Point>) -> Curve {
-        Curve {
-            label: label.to_owned(),
-            capacity_per_s: 1000.0,
-            moved: None,
-            points,
-            backlog: None,
-        }
+        Curve { label: label.to_owned(), capacity_per_s: 1000.0, moved: None, points }
     }
 
     #[test]

@@ -8,19 +8,18 @@
 mod cases;
 mod connection;
 mod counters;
-mod prediction;
 mod stream;
 
 use std::process::ExitCode;
 use std::rc::Rc;
 
-use tollgate_bench::{median, median_estimate};
+use tollgate_bench::median_estimate;
 use tollgate_load::{
     Arrivals, Limits, Outcome, Pattern, Plan, Protocol, Requester, Server, Target, Verdict, pin,
     processes_cpu, run_requests,
 };
 use tollgate_record::vocabulary as word;
-use tollgate_record::{Estimate, Kind, Record, Topic, Unit};
+use tollgate_record::{Estimate, Record, Topic, Unit};
 use tollgate_report::grid::{Column, grid};
 use tollgate_report::text::wrapped;
 use tollgate_server::KeyKind;
@@ -39,7 +38,6 @@ use crate::run::Run;
 use cases::Cases;
 use connection::Connection;
 use counters::Page;
-use prediction::{Alone, Closed, Model, Predicted};
 use stream::Opener;
 
 /// The warm-up, as a share of the measured seconds.
@@ -75,11 +73,9 @@ enum At {
 struct Row {
     at: At,
     outcomes: Vec<Outcome>,
-    /// The rounds of a closed loop whose CPU time is known, if the engine runs batches with the
-    /// key.
-    closed: Vec<Closed>,
-    /// For an open loop.
-    predicted: Option<Predicted>,
+    /// The operations of a second of the signer's CPU time in each round of a closed loop, divided
+    /// by those of this process in full batches; empty without batches or CPU time.
+    of_batches: Vec<f64>,
 }
 
 /// Measures the signer, and prints the verdict and the table.
@@ -96,8 +92,7 @@ pub(super) fn run(options: &Options) -> Result<ExitCode, CliError> {
     progress::plan(runs * options.rounds as usize, seconds);
     let rows = load.rounds(options, &plan, &cases)?;
     drop(progress);
-    let Some(mut rows) = rows else { return run.end("") };
-    predict(&mut rows, plan.connections);
+    let Some(rows) = rows else { return run.end("") };
     let label = format!(
         "{}, {}, {} connections with {} in flight each",
         cases.key_name(),
@@ -192,7 +187,7 @@ impl Load {
         cases: &Cases,
     ) -> Result<Option<Vec<Row>>, CliError> {
         let loads = options.loads.iter().copied().map(At::Load);
-        let row = |at| Row { at, outcomes: Vec::new(), closed: Vec::new(), predicted: None };
+        let row = |at| Row { at, outcomes: Vec::new(), of_batches: Vec::new() };
         let mut rows: Vec<Row> =
             [At::Closed, At::Alone].into_iter().chain(loads).map(row).collect();
         let all = rows.len();
@@ -213,14 +208,10 @@ impl Load {
                 let is_invalid = outcome.verdict == Verdict::Invalid;
                 if row.at == At::Closed && !is_invalid {
                     whole = outcome.sessions_per_s().unwrap_or(0.0);
-                    let batch_ns = cases.bits().map(|bits| batches::times(KeyKind::Rsa { bits }));
-                    let batch_ns = batch_ns.transpose()?.filter(|batch_ns| !batch_ns.is_empty());
-                    let known = batch_ns.zip(outcome.server_cpu_ns_per_session());
-                    row.closed.extend(known.map(|(batch_ns, cpu_ns)| Closed {
-                        per_s: whole,
-                        cpu_ns,
-                        batch_ns,
-                    }));
+                    let full_ns = cases.bits().map(|bits| batches::full_ns(KeyKind::Rsa { bits }));
+                    let both =
+                        full_ns.transpose()?.flatten().zip(outcome.server_cpu_ns_per_session());
+                    row.of_batches.extend(both.map(|(full_ns, cpu_ns)| full_ns / cpu_ns));
                 }
                 row.outcomes.push(outcome);
                 if is_invalid {
@@ -264,24 +255,6 @@ impl Load {
     }
 }
 
-/// Predicts the open loops from the rounds of the closed loops, the first of which had so many
-/// requests in flight.
-fn predict(rows: &mut [Row], in_flight: u32) {
-    let [closed, alone, loads @ ..] = rows else { return };
-    let response_ns = alone.quantile_ns(0.5).map(float);
-    let Some((cpu_ns, response_ns)) =
-        alone.median(Outcome::server_cpu_ns_per_session).zip(response_ns)
-    else {
-        return;
-    };
-    let alone = Alone { cpu_ns: cpu_ns.point(), response_ns };
-    let Some(model) = Model::of(&closed.closed, in_flight, &alone) else { return };
-    for row in loads {
-        let per_s = row.median(Outcome::sessions_per_s);
-        row.predicted = per_s.and_then(|per_s| Predicted::new(&model, per_s.point()));
-    }
-}
-
 fn named(at: At) -> String {
     match at {
         At::Closed => "closed".to_owned(),
@@ -305,43 +278,16 @@ impl Row {
         all.get(all.len() / 2).copied()
     }
 
-    /// Returns the operations of a second of the signer's CPU time in each round, divided by those
-    /// of this process in full batches.
-    fn of_batches(&self) -> Vec<f64> {
-        self.closed.iter().map(|round| round.full_ns() / round.cpu_ns).collect()
-    }
-
-    /// Returns the measured row, and the predicted one if there is a prediction.
-    fn rows(&self) -> Vec<Vec<String>> {
-        let predicted = self.predicted.as_ref().map(|predicted| {
-            let time = |q| times::short(whole(predicted.quantile_ns(q)));
-            let dash = || "-".to_owned();
-            vec![
-                "predicted".to_owned(),
-                dash(),
-                dash(),
-                format!("{:.1} µs", predicted.cpu_ns() / 1e3),
-                dash(),
-                format!("{:.1}", predicted.operations_per_batch()),
-                time(0.5),
-                time(0.9),
-                time(0.99),
-            ]
-        });
-        [self.cells()].into_iter().chain(predicted).collect()
-    }
-
     fn cells(&self) -> Vec<String> {
         let per_s = self.median(Outcome::sessions_per_s);
         let interval = |per_s: Estimate| {
             let (low, high) = per_s.interval();
             format!("[{}-{}]", rate(low), rate(high))
         };
-        let point = |estimate: Option<Estimate>| estimate.map(|it| it.point());
+        let point = |estimate: Option<Estimate>| estimate.map(|estimate| estimate.point());
         let cpu = point(self.median(Outcome::server_cpu_ns_per_session));
         let batch = point(self.median(Outcome::operations_per_batch));
-        let of_batches = Some(self.of_batches()).filter(|all| !all.is_empty());
-        let of_batches = of_batches.map(|all| median(&all));
+        let of_batches = point(median_estimate(&self.of_batches));
         let time = |q| or_dash(self.quantile_ns(q), times::short);
         [
             named(self.at),
@@ -371,13 +317,12 @@ impl Row {
         if self.at == At::Alone && all == alone {
             return Ok(Vec::new()); // the closed loop has this subject
         }
-        let from = [&all, &alone].map(ToString::to_string);
         let subject = match self.at {
             At::Closed => all,
             At::Alone => alone,
             At::Load(load) => all.with(word::LOAD, load)?,
         };
-        let of_batches = median_estimate(&self.of_batches());
+        let of_batches = median_estimate(&self.of_batches);
         let time = |q| {
             let of = |outcome: &Outcome| outcome.transaction()?.quantile_ns(q).map(float);
             self.median(of)
@@ -398,20 +343,12 @@ impl Row {
         let record = |(quantity, unit, estimate): (_, _, Option<Estimate>)| {
             estimate.map(|estimate| figures.measured(&subject, quantity, unit, estimate))
         };
-        let mut records: Vec<Record> = all.into_iter().filter_map(record).collect();
-        let predicted = self.predicted.as_ref().map(Predicted::figures).transpose()?;
-        for (quantity, unit, estimate) in predicted.into_iter().flatten() {
-            let from = from.to_vec();
-            let kind = Kind::Predicted { by: word::FLEET_RUNG.to_owned(), from };
-            let record = figures.measured(&subject, quantity, unit, estimate);
-            records.push(Record { kind, ..record });
-        }
-        Ok(records)
+        Ok(all.into_iter().filter_map(record).collect())
     }
 }
 
 fn table(rows: &[Row], has_cpu: bool) -> String {
-    let mut text = "\n".to_owned() + &grid(&COLUMNS, rows.iter().flat_map(Row::rows).collect());
+    let mut text = "\n".to_owned() + &grid(&COLUMNS, rows.iter().map(Row::cells).collect());
     text += &wrapped(
         "load: closed, all requests in flight; alone, one request in flight; or random arrivals at \
          this share of the closed loop's rate; ops/s: operations per second, the median of the \
@@ -420,21 +357,8 @@ fn table(rows: &[Row], has_cpu: bool) -> String {
          batches and nothing else; batch: operations that the engine runs at once, on average; \
          p50, p90, p99: from the request, with arrivals from the intended start, to the answer",
     );
-    if rows.iter().any(|row| row.predicted.is_some()) {
-        text += &wrapped(
-            "predicted: a worker that runs a batch of the requests that have come, and answers it; \
-             from the times of batches of each size on the client's core, the signer's other CPU \
-             time with all requests and with one in flight, and the time outside the signer of a \
-             request that is alone; without interruptions of its core",
-        );
-    }
     if !has_cpu {
         text += &wrapped("the signer's process is not known, so there is no CPU time: give --pid");
     }
     text
-}
-
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a time of a run")]
-fn whole(ns: f64) -> u64 {
-    ns.round() as u64
 }

@@ -1,4 +1,4 @@
-//! `tollgate bench URL --client-cert`: servers that require a client certificate.
+//! `openssl s_server` as the server of `tollgate bench URL`.
 
 use core::time::Duration;
 use std::fs;
@@ -9,8 +9,7 @@ use std::time::Instant;
 
 use tollgate_server::{Certificate, KeyKind};
 
-use crate::bench::bench;
-use crate::program::{Scratch, keys, refused, scratch, text};
+use crate::program::{Scratch, scratch};
 
 /// `openssl s_server`, killed when dropped.
 pub(crate) struct SServer {
@@ -60,29 +59,4 @@ impl Drop for SServer {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
-}
-
-#[test]
-fn clients_send_their_certificate_on_request() {
-    let folder = files_of_server("shown");
-    // the server's own certificate is also the client certificate that it accepts
-    let verify = ["-Verify", "1", "-verify_return_error", "-CAfile", "chain.pem"];
-    let server = SServer::start(&folder, &verify);
-    let file = |name: &str| folder.join(name).to_str().unwrap().to_owned();
-    let with = |chain: &str, key: &str| {
-        bench(&[&server.url, "--rounds", "1", "--client-cert", chain, "--client-key", key])
-    };
-    refused(
-        &bench(&[&server.url]),
-        "certificate_required (116) in phase confirm; the server requires",
-    );
-    let other = keys().join("rsa-2048.pem").to_str().unwrap().to_owned();
-    refused(&with(&file("chain.pem"), &other), "client certificate and key do not fit");
-    refused(&with(&file("body"), &file("key.pem")), "client certificate and key do not fit");
-    refused(&with(&file("chain.pem"), &file("body")), "no private key");
-    let stdout = text(&with(&file("chain.pem"), &file("key.pem")));
-    assert!(stdout.contains("a certificate to show (ecdsa-p256)"), "{stdout}");
-    let counted = stdout.lines().find(|line| line.contains("the client counted")).unwrap();
-    assert!(!counted.contains("counted 0 ") && counted.contains(" 0 failures"), "{counted}");
-    drop(server);
 }
