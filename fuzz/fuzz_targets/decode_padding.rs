@@ -1,4 +1,5 @@
-//! Decodes any bytes as a decrypted message. Compares the result with a simple decoder in this file.
+//! Decodes any bytes as a decrypted message. Compares the result with a simple decoder in this
+//! file.
 //!
 //! The first byte selects the operation, the second a hash function; the rest is the message.
 #![no_main]

@@ -236,15 +236,13 @@ proptest! {
     ) {
         let digest = hash.digest(&message);
         let len = mod_bits.div_ceil(8);
-        let salt_len = salt_len.index(Pss::new(hash).with_salt(Salt::Max).salt_len_to_sign(mod_bits).unwrap() + 1);
+        let pss = |salt| Pss::new(hash).with_mgf_hash(mgf_hash).with_salt(salt);
+        let salt_len = salt_len.index(pss(Salt::Max).salt_len_to_sign(mod_bits).unwrap() + 1);
         let mut em = vec![0xa5; len];
-        encode_random(&mut em, mod_bits, Pss::new(hash).with_mgf_hash(mgf_hash).with_salt(Salt::Exactly(salt_len)), digest.as_ref(),
-        ).unwrap();
-        for salt in [Salt::Auto, Salt::Exactly(salt_len)] {
-            prop_assert_eq!(
-                verify(&em, mod_bits, Pss::new(hash).with_mgf_hash(mgf_hash).with_salt(salt), digest.as_ref()),
-                Ok(())
-            );
+        let exactly = pss(Salt::Exactly(salt_len));
+        encode_random(&mut em, mod_bits, exactly, digest.as_ref()).unwrap();
+        for pss in [pss(Salt::Auto), exactly] {
+            prop_assert_eq!(verify(&em, mod_bits, pss, digest.as_ref()), Ok(()));
         }
         // The representative is below 2^emBits <= n.
         if !mod_bits.is_multiple_of(8) {
@@ -252,9 +250,6 @@ proptest! {
         }
         let bit = at.index(8 * len);
         em[bit / 8] ^= 1 << (bit % 8);
-        prop_assert_eq!(
-            verify(&em, mod_bits, Pss::new(hash).with_mgf_hash(mgf_hash).with_salt(Salt::Auto), digest.as_ref()),
-            INVALID
-        );
+        prop_assert_eq!(verify(&em, mod_bits, pss(Salt::Auto), digest.as_ref()), INVALID);
     }
 }
