@@ -345,9 +345,9 @@ fn a_parent_without_its_workers_is_refused() {
     let mut worker = String::new();
     BufReader::new(parent.stdout.take().unwrap()).read_line(&mut worker).unwrap();
     let of = |pids: &str| run(&["bench", "https://127.0.0.1:1", "--pid", pids]);
-    let both = format!("{},{}", parent.id(), worker.trim());
-    refused(&of(&parent.id().to_string()), &format!("give --pid {both}, or --cgroup"));
-    refused(&of(&both), "nothing listens");
+    let processes = format!("{},{}", parent.id(), worker.trim());
+    refused(&of(&parent.id().to_string()), &format!("give --pid {processes}, or --cgroup"));
+    refused(&of(&processes), "nothing listens");
     parent.kill().unwrap();
     parent.wait().unwrap();
 }

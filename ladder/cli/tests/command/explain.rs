@@ -81,9 +81,9 @@ fn the_steps_of_a_paper_have_rows_and_parts() {
     }
     // the first step does AES without the instructions for it
     let aes = |by: &str| {
-        let own = |record: &&Record| record.subject.parameter(word::BY) == Some(by);
-        let own: Vec<Record> = records.iter().filter(own).cloned().collect();
-        cycles(&own, Some(word::PART_RECORDS))
+        let of_server = |record: &&Record| record.subject.parameter(word::BY) == Some(by);
+        let of_server: Vec<Record> = records.iter().filter(of_server).cloned().collect();
+        cycles(&of_server, Some(word::PART_RECORDS))
     };
     assert!(
         aes("nginx-eti10-aes128-sha-no-aes-instructions") > 2.0 * aes("nginx-eti10-aes128-sha"),

@@ -48,8 +48,8 @@ fn a_processor_is_added_as_the_page_says() {
     let others: Vec<&str> = machine.lines().filter(|line| !is_rate(line)).collect();
     let rate = "multiplies = { per_cycle = 2, source = \"the manual\" }\n[registers]";
     fs::write(&file, others.join("\n").replace("[registers]", rate) + "\n" + &routine).unwrap();
-    let own = call(&lines[3]);
-    assert!(own.contains("my processor: a product of 1024 bits takes 520 cycles"), "{own}");
+    let called = call(&lines[3]);
+    assert!(called.contains("my processor: a product of 1024 bits takes 520 cycles"), "{called}");
 
     // Provoke the error message that the page shows.
     let wrong = machine.replacen(

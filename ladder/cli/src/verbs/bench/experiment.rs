@@ -270,23 +270,23 @@ impl Judged {
     /// Adds the figures, and their ratios to those of the baseline.
     fn compare(
         &mut self,
-        (own, naming, plan): (&Measured<Ran>, &Naming, &Plan),
+        (runs, naming, plan): (&Measured<Ran>, &Naming, &Plan),
         (baseline, against): (&Measured<Ran>, &str),
     ) -> Result<(), CliError> {
         let requests = plan.requests_per_connection;
         let scaled = |figure: Option<Estimate>, by: f64| figure?.scaled(by).ok();
-        let (rate, cpu) = (median(own, Ran::per_s), median(own, Ran::server_cpu_ns));
-        let cpu_ratio = ratio(own, baseline, Ran::server_cpu_ns);
-        let rate_ratio = ratio(own, baseline, Ran::per_s);
-        let client_ratio = ratio(own, baseline, Ran::client_cpu_ns);
+        let (rate, cpu) = (median(runs, Ran::per_s), median(runs, Ran::server_cpu_ns));
+        let cpu_ratio = ratio(runs, baseline, Ran::server_cpu_ns);
+        let rate_ratio = ratio(runs, baseline, Ran::per_s);
+        let client_ratio = ratio(runs, baseline, Ran::client_cpu_ns);
         let all = [
             (figures::RATE, rate),
             (figures::REQUEST_RATE, scaled(rate, requests)),
             (figures::CPU, cpu),
             (figures::REQUEST_CPU, scaled(cpu, 1.0 / requests)),
-            (figures::CLIENT, median(own, Ran::client_cpu_ns)),
+            (figures::CLIENT, median(runs, Ran::client_cpu_ns)),
             (figures::RATIO, cpu_ratio),
-            (figures::SPEEDUP, ratio(baseline, own, Ran::server_cpu_ns)),
+            (figures::SPEEDUP, ratio(baseline, runs, Ran::server_cpu_ns)),
             (figures::RATE_RATIO, rate_ratio),
             (figures::CLIENT_RATIO, client_ratio),
         ];

@@ -39,7 +39,7 @@ impl Options {
 /// options.
 pub(super) fn check_possible(options: &Options) -> Result<(), CliError> {
     check(of_kinds(options))?;
-    options.by_kind().iter().try_for_each(|own| check(of_servers(own)))
+    options.by_kind().iter().try_for_each(|request| check(of_servers(request)))
 }
 
 fn check(refusal: Option<&'static str>) -> Result<(), CliError> {

@@ -49,10 +49,10 @@ impl<'a> Rig<'a> {
         }
         let folder = tollgate::temporary_folder()?;
         let mut servers = Vec::new();
-        for own in options.by_kind() {
-            servers.extend(match own.kind().stock() {
-                Some(product) => stock(&own, product, key)?,
-                None => embedded(&own, key, &folder)?,
+        for request in options.by_kind() {
+            servers.extend(match request.kind().stock() {
+                Some(product) => stock(&request, product, key)?,
+                None => embedded(&request, key, &folder)?,
             });
         }
         let named = |(by, server): (String, _)| (Naming::new(key.to_string(), by), server);

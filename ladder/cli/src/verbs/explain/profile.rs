@@ -266,10 +266,10 @@ impl Sampled<'_> {
     fn records(&self, cores: Option<f64>) -> Result<Vec<Record>, CliError> {
         let mut all = Vec::new();
         for of in distinct(all_parts().iter().map(|part| part.of.as_str())) {
-            let own = || all_parts().iter().filter(|part| part.of == of);
-            let whole = |profile: &Profile| own().map(|part| profile.share(&part.word)).sum();
+            let details = || all_parts().iter().filter(|part| part.of == of);
+            let whole = |profile: &Profile| details().map(|part| profile.share(&part.word)).sum();
             all.extend(self.record(of, None, whole)?);
-            for Part { word, .. } in own() {
+            for Part { word, .. } in details() {
                 all.extend(self.record(of, Some(word), |profile| profile.share(word))?);
             }
         }

@@ -307,11 +307,11 @@ impl Bench {
     pub(crate) fn by_kind(&self) -> Vec<Self> {
         let [_, _, ..] = &*self.server else { return vec![self.clone()] };
         let of_kind = |&kind: &ServerKind| {
-            let mut own = Self { server: vec![kind], ..self.clone() };
-            own.engine.retain(|engine| kind.engines().contains(engine));
-            own.asynchronous &= kind == ServerKind::Haproxy;
-            own.module = own.module.filter(|_| kind.stock().is_some());
-            (own.engine.is_empty() == self.engine.is_empty()).then_some(own)
+            let mut request = Self { server: vec![kind], ..self.clone() };
+            request.engine.retain(|engine| kind.engines().contains(engine));
+            request.asynchronous &= kind == ServerKind::Haproxy;
+            request.module = request.module.filter(|_| kind.stock().is_some());
+            (request.engine.is_empty() == self.engine.is_empty()).then_some(request)
         };
         self.server.iter().filter_map(of_kind).collect()
     }
