@@ -105,19 +105,25 @@ impl Md5Sha1 {
 
 macro_rules! functions {
     ({ $($hash:ident $([$feature:literal])? = $type:ty;)* }
-     { $($only_value:ident [$its_feature:literal] = $state:ty;)* }) => {
+     { $($only_value:ident [$old:literal] = $state:ty;)* }) => {
         #[derive(Clone)]
         enum State {
             $($(#[cfg(feature = $feature)])? $hash($type),)*
-            $(#[cfg(feature = $its_feature)] $only_value($state),)*
+            $(#[cfg(feature = $old)] $only_value($state),)*
         }
 
         impl Hasher {
             /// Returns the state before a message.
             pub fn new(hash: Hash) -> Self {
                 Self(match hash {
-                    $($(#[cfg(feature = $feature)])? Hash::$hash => State::$hash(Default::default()),)*
-                    $(#[cfg(feature = $its_feature)] Hash::$only_value => State::$only_value(Default::default()),)*
+                    $(
+                        $(#[cfg(feature = $feature)])?
+                        Hash::$hash => State::$hash(Default::default()),
+                    )*
+                    $(
+                        #[cfg(feature = $old)]
+                        Hash::$only_value => State::$only_value(Default::default()),
+                    )*
                 })
             }
 
@@ -125,15 +131,21 @@ macro_rules! functions {
             pub fn update(&mut self, piece: &[u8]) {
                 match &mut self.0 {
                     $($(#[cfg(feature = $feature)])? State::$hash(state) => state.update(piece),)*
-                    $(#[cfg(feature = $its_feature)] State::$only_value(state) => state.update(piece),)*
+                    $(#[cfg(feature = $old)] State::$only_value(state) => state.update(piece),)*
                 }
             }
 
             /// Returns the digest of all pieces.
             pub fn finish(self) -> Digest {
                 match self.0 {
-                    $($(#[cfg(feature = $feature)])? State::$hash(state) => Digest::new(&state.finalize_fixed()),)*
-                    $(#[cfg(feature = $its_feature)] State::$only_value(state) => Digest::new(&state.finalize()),)*
+                    $(
+                        $(#[cfg(feature = $feature)])?
+                        State::$hash(state) => Digest::new(&state.finalize_fixed()),
+                    )*
+                    $(
+                        #[cfg(feature = $old)]
+                        State::$only_value(state) => Digest::new(&state.finalize()),
+                    )*
                 }
             }
         }

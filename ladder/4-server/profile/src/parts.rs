@@ -167,10 +167,8 @@ mod tests {
     fn tollgate_s_algorithms_are_parts_of_their_own() {
         let ours = |symbol: &str| frame(symbol, "libtollgate_provider.so");
         let entry = ours("tollgate_provider::boundary::catch");
-        let queue = ours(
-            "<tollgate_queue::state::Shared<tollgate_queue::private_job::PrivateJob>>\
-             ::lead_gathered",
-        );
+        let job = "tollgate_queue::private_job::PrivateJob";
+        let queue = ours(&format!("<tollgate_queue::state::Shared<{job}>>::lead_gathered"));
         for (symbol, expected) in [
             ("<tollgate_provider::rsa_operation::RsaOperation as Operation>::run_here", "rsa"),
             ("digest_sign::<tollgate_provider::signature_context::RsaSignatureContext>", "rsa"),

@@ -134,8 +134,8 @@ pub(crate) struct Bench {
     /// Workload by name or file (see 'tollgate workload show'), instead of key type, protocol,
     /// bytes, requests on a connection and arrivals
     #[arg(long, value_name = "NAME|FILE", help_heading = LOAD)]
-    #[arg(conflicts_with_all = ["key-type", "protocol", "bytes", "handshake_only", "suites", "group"])]
-    #[arg(conflicts_with = "arrivals")]
+    #[arg(conflicts_with_all = ["key-type", "protocol", "bytes", "handshake_only", "suites"])]
+    #[arg(conflicts_with_all = ["group", "arrivals"])]
     pub(crate) workload: Option<String>,
 
     #[command(flatten)]
