@@ -1,13 +1,15 @@
 //! Reads any bytes as each kind of file and text that a user gives: keys, certificates, records,
-//! histograms, logs, workloads, machines, prices, plans, traces, objectives, addresses. Each is a
-//! value that survives a round trip, or an error of one line.
+//! histograms, logs, workloads, machines, prices, plans, objectives, addresses; and as the
+//! messages of agents and controllers. Each is a value that survives a round trip, or an error of
+//! one line.
 #![no_main]
 
 use core::fmt::Display;
 
 use libfuzzer_sys::fuzz_target;
+use tollgate_agents::{Answer, Request, parse, parse_part};
 use tollgate_fleet::Prices;
-use tollgate_load::{Arrivals, Latency, Objective, Pattern, Plan, Target, Trace};
+use tollgate_load::{Latency, Objective, Plan, Protocol, Target};
 use tollgate_probe::Url;
 use tollgate_processor::Machine;
 use tollgate_record::jsonl;
@@ -18,6 +20,7 @@ fuzz_target!(|bytes: &[u8]| {
     read(PrivateKey::from_bytes(bytes));
     read(PublicKey::from_bytes(bytes));
     records(bytes);
+    agent_message(bytes);
     let Ok(text) = str::from_utf8(bytes) else { return };
     read(PrivateKey::from_pem(text));
     read(PublicKey::from_pem(text));
@@ -30,11 +33,6 @@ fuzz_target!(|bytes: &[u8]| {
     machine(text);
     read(Prices::from_toml(text));
     plan(text);
-    if let Some(trace) = read(text.parse::<Trace>()) {
-        follows(&trace);
-        let json = serde_json::to_string(&trace).expect("a trace is numbers");
-        assert_eq!(serde_json::from_str::<Trace>(&json).expect("what was written"), trace);
-    }
     if let Some(objective) = read(text.parse::<Objective>()) {
         assert_eq!(objective.to_string().parse(), Ok(objective));
     }
@@ -62,6 +60,25 @@ fn records(bytes: &[u8]) {
         writer.write(record).expect("a record that was read can be written");
     }
     assert_eq!(jsonl::read_all(again.as_slice()).expect("what was written is read"), records);
+}
+
+/// A message is read again as it was written, and the part of a run fits its plan or not.
+fn agent_message(bytes: &[u8]) {
+    if let Ok(request) = parse::<Request>(bytes) {
+        let written = serde_json::to_vec(&request).expect("a request is data");
+        assert_eq!(parse::<Request>(&written), Ok(request));
+    }
+    if let Ok(answer) = parse::<Answer>(bytes) {
+        let written = serde_json::to_vec(&answer).expect("an answer is data");
+        assert_eq!(parse::<Answer>(&written), Ok(answer));
+    }
+    if let Ok(text) = str::from_utf8(bytes)
+        && let Ok(part) = parse_part(text)
+        && part.fits(&Plan::new(Protocol::Tls13))
+    {
+        let counts = part.counts();
+        assert!(counts.ended() >= counts.timeouts() && counts.retries <= counts.attempts);
+    }
 }
 
 /// It takes no more memory than a histogram of this program.
@@ -101,15 +118,4 @@ fn plan(text: &str) {
     let again: Plan = serde_json::from_str(&json).expect("what was written is read");
     assert_eq!((again.hash(), &again), (plan.hash(), &plan));
     read(plan.check());
-    if let Arrivals::Open { pattern: Pattern::Trace(trace), .. } = &plan.arrivals {
-        follows(trace);
-    }
-}
-
-/// Checks that times start at zero and do not decrease.
-fn follows(trace: &Trace) {
-    let times: Vec<u64> = trace.arrivals().iter().map(|arrival| arrival.at_ns).collect();
-    assert!(times[0] == 0 && times.is_sorted(), "{times:?}");
-    assert_eq!(trace.length().as_nanos(), u128::from(times[times.len() - 1]));
-    assert!(trace.reused_share().is_none_or(|share| share > 0.0 && share <= 1.0));
 }

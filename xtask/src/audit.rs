@@ -33,8 +33,8 @@ use std::path::Path;
 
 use crate::Result;
 use crate::kernels::{self, Row, TABLE};
+use crate::machine_code::Program;
 use crate::machine_code::instruction::{self, Gpr};
-use crate::machine_code::{Function, Program};
 use crate::workspace::{Workspace, target_folder};
 use flow::Seen;
 
@@ -47,10 +47,9 @@ fn line(name: &str, address: u64, what: &str) -> String {
     format!("{name} at {address:x}: {what}")
 }
 
-/// Returns findings about secrets, and a line of figures for each kernel.
-pub(crate) fn check(program: &Program, rows: &[Row]) -> (Vec<String>, Vec<String>) {
+/// Returns findings about secrets.
+pub(crate) fn check(program: &Program, rows: &[Row]) -> Vec<String> {
     let mut findings = Vec::new();
-    let mut figures = Vec::new();
     // Keyed by address, because several crates may have an instance of the same name.
     let seen: BTreeMap<u64, Seen> = program
         .functions
@@ -70,10 +69,9 @@ pub(crate) fn check(program: &Program, rows: &[Row]) -> (Vec<String>, Vec<String
         findings.extend(calls(rows, &seen, name, saw));
         let read = |register| function.address().is_some_and(|at| is_read(&seen, at, register));
         findings.extend(undeclared_use(row, name, saw, read));
-        figures.push(figure(function, saw, row.branches));
     }
     findings.extend(unreached(program, &seen));
-    (findings, figures)
+    findings
 }
 
 /// Returns findings about callees: each must be a kernel and receive no secret as a public
@@ -152,17 +150,6 @@ fn unreached(program: &Program, seen: &BTreeMap<u64, Seen>) -> Vec<String> {
     lost.map(|(_, part)| format!("{}: no kernel with a row calls it", part.name)).collect()
 }
 
-fn figure(function: &Function, saw: &Seen, why: &str) -> String {
-    format!(
-        "{:<58} {:>5} instructions {:>3} branches ({why}) {:>3} stack references; {}",
-        kernels::below(&function.name).unwrap_or(&function.name),
-        function.code.len(),
-        saw.branches.len(),
-        saw.stack.len(),
-        counts::figure(function),
-    )
-}
-
 /// The instructions before each client request of valgrind: `rol rdi` by 3, 13, 61 and 51, and
 /// `xchg rbx, rbx`. No release may contain one.
 const REQUEST: &[u8] =
@@ -182,21 +169,18 @@ fn requests(target: &Path) -> Result<Vec<String>> {
     Ok(findings)
 }
 
-/// Audits a binary; without an argument, the release build of `./x provider`. Prints a line for
-/// each kernel, then the findings. Returns whether there are none.
+/// Audits a binary; without an argument, the release build of `./x provider`. Prints the findings.
+/// Returns whether there are none.
 pub(crate) fn run(binary: Option<&str>) -> Result<bool> {
     let program = Program::read(binary, &kernels::PREFIXES)?;
     let mut findings = kernels::unmatched(TABLE, &program.functions);
-    let (secrets, figures) = check(&program, TABLE);
-    findings.extend(secrets);
+    findings.extend(check(&program, TABLE));
     findings.extend(counts::check(&program, TABLE));
-    findings.extend(counts::of_whole_kernels(&Workspace::read()?));
+    findings.extend(counts::whole::check(&Workspace::read()?));
     if binary.is_none() {
         findings.extend(requests(&target_folder()?)?);
     }
-    for line in figures.iter().chain(&findings) {
-        println!("{line}");
-    }
+    findings.iter().for_each(|finding| println!("{finding}"));
     println!("audit: {} functions, {} findings", program.functions.len(), findings.len());
     Ok(findings.is_empty())
 }

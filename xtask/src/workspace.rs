@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, Package, TargetKind};
+use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, Package};
 use xshell::Shell;
 
 use crate::Result;
@@ -27,9 +27,6 @@ pub(crate) struct Crate {
     pub(crate) layer: Option<u64>,
     /// `[package.metadata.tollgate] unsafe`, if the manifest has it.
     pub(crate) marked_unsafe: Option<bool>,
-    /// Root files of the library and the binaries, relative to the root of the workspace; library
-    /// first.
-    pub(crate) roots: Vec<String>,
     pub(crate) dependencies: Vec<Dependency>,
 }
 
@@ -127,21 +124,11 @@ fn krate(package: &Package, metadata: &Metadata) -> Crate {
         path.strip_prefix(root).unwrap_or(path).to_string()
     };
     let mark = &package.metadata["tollgate"];
-    let is_library = |kinds: &[TargetKind]| {
-        kinds.iter().any(|kind| !matches!(kind, TargetKind::Bin | TargetKind::CustomBuild))
-    };
-    let mut targets: Vec<_> = package
-        .targets
-        .iter()
-        .filter(|t| !(t.is_test() || t.is_bench() || t.is_example() || t.is_custom_build()))
-        .collect();
-    targets.sort_by_key(|target| !is_library(&target.kind));
     Crate {
         name: package.name.to_string(),
         folder: package.manifest_path.parent().map(relative).unwrap_or_default(),
         layer: mark["layer"].as_u64(),
         marked_unsafe: mark["unsafe"].as_bool(),
-        roots: targets.iter().map(|target| relative(&target.src_path)).collect(),
         dependencies: package
             .dependencies
             .iter()
@@ -177,15 +164,13 @@ pub(crate) mod fake {
     use super::{Crate, Dependency, File, Workspace};
     use crate::finding::Finding;
 
-    /// Returns a crate that every check accepts: folder `crates/NAME`, layer 1, no unsafe, a
-    /// library.
+    /// Returns a crate that every check accepts: folder `crates/NAME`, layer 1, no unsafe.
     pub(crate) fn krate(name: &str) -> Crate {
         Crate {
             name: name.into(),
             folder: format!("crates/{name}"),
             layer: Some(1),
             marked_unsafe: Some(false),
-            roots: vec![format!("crates/{name}/src/lib.rs")],
             dependencies: Vec::new(),
         }
     }
@@ -223,7 +208,7 @@ mod tests {
     fn reads_this_workspace() {
         let workspace = Workspace::read().expect("the tests run inside the workspace");
         let xtask = workspace.crates.iter().find(|krate| krate.name == "xtask").expect("a member");
-        assert_eq!((&*xtask.roots, xtask.layer), (&["xtask/src/main.rs".to_owned()][..], Some(0)));
+        assert_eq!((&*xtask.folder, xtask.layer), ("xtask", Some(0)));
         assert!(workspace.files.iter().all(|file| !file.path.starts_with("target/")));
         let owner = |path| workspace.crate_of(path).map(|krate| krate.name.as_str());
         assert_eq!(owner("engine/c/src/lib.rs"), Some("tollgate-c"));

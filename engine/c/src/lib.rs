@@ -1,4 +1,5 @@
 #![doc = include_str!("../README.md")]
+#![allow(unsafe_code, reason = "the functions of a C library")]
 #![allow(
     non_camel_case_types,
     clippy::doc_markdown,

@@ -1,4 +1,5 @@
 #![doc = include_str!("../README.md")]
+#![allow(unsafe_code, reason = "instructions and system calls without a safe function")]
 
 pub mod features;
 pub mod memcheck;

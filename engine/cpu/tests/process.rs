@@ -2,6 +2,7 @@
 //! a test can observe the first call in a process only once per process.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "tests")]
+#![allow(unsafe_code, reason = "system calls")]
 
 use core::ffi::{c_int, c_uint};
 use std::io::Write as _;

@@ -1,6 +1,7 @@
 //! Registers are cleared after an operation. That its stack is overwritten too is tested by the
 //! crates `curves` and `rsa`.
 #![cfg(target_arch = "x86_64")]
+#![allow(unsafe_code, reason = "memory that was wiped is read")]
 
 use core::arch::asm;
 use std::is_x86_feature_detected as has;

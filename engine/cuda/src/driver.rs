@@ -1,6 +1,7 @@
 //! The functions of NVIDIA's driver that this crate calls, from `libcuda.so.1`, opened at run time.
 //! All `unsafe` of the crate is here, in `meter.rs` and in `secret.rs`; SOUNDNESS.md has the
 //! argument.
+#![allow(unsafe_code, reason = "functions of NVIDIA's driver")]
 
 use core::error::Error as _;
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};

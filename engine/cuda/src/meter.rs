@@ -1,5 +1,6 @@
 //! Energy, clock and power limit of a GPU, from NVIDIA's management library `libnvidia-ml.so.1`,
 //! opened at run time. This module only reads: it has no function that changes a setting.
+#![allow(unsafe_code, reason = "functions of NVIDIA's management library")]
 
 use core::ffi::{c_char, c_int, c_uint, c_ulonglong, c_void};
 use core::fmt;

@@ -1,4 +1,5 @@
 //! Secret bytes of batches.
+#![allow(unsafe_code, reason = "memory is wiped")]
 
 use zeroize::Zeroize as _;
 

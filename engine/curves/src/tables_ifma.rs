@@ -1,5 +1,4 @@
 //! Tables of multiples of the base point in lanes. Nothing here is secret.
-#![forbid(unsafe_code)]
 
 use crate::batches::by_word;
 use crate::edwards::{self, Multiples};

@@ -1,4 +1,5 @@
 //! Vectors of 512 bits: eight words, or a digit of each of eight numbers.
+#![allow(unsafe_code, reason = "loads and stores of vectors")]
 
 use core::arch::x86_64::*;
 

@@ -1,4 +1,5 @@
 //! Rows as vectors of 512 bits or pairs of 256 bits, and vectors as their parts.
+#![allow(unsafe_code, reason = "loads and stores of vectors")]
 
 use core::arch::x86_64::{__m128i, __m256i, __m512i};
 

@@ -1,6 +1,6 @@
 //! Freed memory contains no secret: neither creating nor dropping a modulus leaves its value there.
 //! This covers every radix, single moduli and pairs.
-
+#![allow(unsafe_code, reason = "an allocator that looks at freed memory")]
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use core::alloc::{GlobalAlloc, Layout};

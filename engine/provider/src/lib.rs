@@ -1,4 +1,5 @@
 #![doc = include_str!("../README.md")]
+#![allow(unsafe_code, reason = "functions that libcrypto calls, and functions of libcrypto")]
 
 mod abi;
 mod algorithm_id;

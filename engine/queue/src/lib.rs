@@ -1,5 +1,4 @@
 #![doc = include_str!("../README.md")]
-#![forbid(unsafe_code)]
 #![cfg_attr(
     test,
     allow(clippy::duplicate_mod, reason = "tests compile these files again, with loom's locks")
@@ -44,7 +43,7 @@ pub use error::Error;
 pub use event::{Cause, Event, Listener};
 pub use job::{Class, Job, Outcome, Request};
 pub use lanes::{Lanes, SELF_TEST_KEY, SELF_TEST_SIGNATURE_HASH};
-pub use private_job::{PrivateError, PrivateJob, Signing};
+pub use private_job::{PrivateError, PrivateJob};
 pub use queue::{Caller, Queue, ShutdownReport};
 pub use stats::Stats;
 pub use ticket::{Answer, RunBatch, Ticket};

@@ -244,40 +244,6 @@ impl<J: Job> Caller<J> {
         self.submit(fill)?.wait_same_process()
     }
 
-    /// Runs `count` requests: `fill` writes job i, and `take` gets the result of job i. Results
-    /// come in any order. Keeps up to 64 requests in the queue, as far as slots are free; this
-    /// thread leads batches.
-    ///
-    /// # Errors
-    ///
-    /// As [`submit`](Self::submit). After an error, requests whose result was not taken are
-    /// cancelled. A full queue is an error only if none of these requests is in it.
-    pub fn run_many(
-        &self,
-        count: usize,
-        mut fill: impl FnMut(usize, &mut J) -> Result<(), J::Refusal>,
-        mut take: impl FnMut(usize, Result<&J, Error<J::Refusal>>),
-    ) -> Result<(), Error<J::Refusal>> {
-        let mut window: [Option<Ticket<J>>; WINDOW] = [const { None }; WINDOW];
-        let mut next = 0;
-        for first in 0..count {
-            while next < count && next - first < WINDOW {
-                match self.submit(|job| fill(next, job)) {
-                    Ok(ticket) => window[next % WINDOW] = Some(ticket),
-                    Err(error @ Error::Rejected(_)) => take(next, Err(error)),
-                    Err(Error::Full { .. } | Error::CallerFull { .. }) if next > first => break,
-                    Err(error) => return Err(error),
-                }
-                next += 1;
-            }
-            if let Some(ticket) = window[first % WINDOW].take() {
-                let answer = ticket.wait();
-                take(first, answer.as_deref().map_err(Clone::clone));
-            }
-        }
-        Ok(())
-    }
-
     /// Takes a slot and fills its request.
     fn fill(
         &self,
@@ -312,7 +278,3 @@ impl<J: Job> State<J> {
         Ok(())
     }
 }
-
-/// Maximum number of requests that one [`Caller::run_many`] has in the queue at a time; more would
-/// not fill more lanes.
-const WINDOW: usize = 64;

@@ -1,5 +1,4 @@
 #![doc = include_str!("../README.md")]
-#![deny(unsafe_code)]
 
 mod account;
 mod answer;
@@ -12,7 +11,6 @@ mod engine;
 mod error;
 mod gpu;
 mod keys;
-mod limiter;
 mod listener;
 mod metrics;
 mod metrics_page;

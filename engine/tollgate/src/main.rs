@@ -1,5 +1,4 @@
 //! `tollgate`: keys, the OpenSSL provider and the signer; other verbs run `tollgate-ladder`.
-#![forbid(unsafe_code)]
 
 use std::process::ExitCode;
 

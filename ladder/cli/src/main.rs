@@ -1,5 +1,4 @@
 //! `tollgate-ladder`: the verbs that measure, which `tollgate VERB` runs.
-#![forbid(unsafe_code)]
 
 #[macro_use]
 extern crate tollgate;

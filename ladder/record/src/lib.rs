@@ -23,8 +23,6 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-#![forbid(unsafe_code)]
-
 pub mod bad_file;
 pub mod estimate;
 pub mod jsonl;

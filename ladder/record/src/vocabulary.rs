@@ -24,12 +24,8 @@ pub const ASSUMPTION: &str = "assumption";
 /// Condition: the quality of the weakest number behind a figure of a model: `stated` in a public
 /// document, `measured`, `derived`, `assumed` or `unverified`.
 pub const MARK: &str = "mark";
-/// Condition: the origin of a published figure: [`ESTIMATED`] or [`MEASURED`] by its authors.
+/// Condition: the origin of a published figure: `estimated` or `measured` by its authors.
 pub const ORIGIN: &str = "origin";
-/// Value of [`ORIGIN`]: computed.
-pub const ESTIMATED: &str = "estimated";
-/// Value of [`ORIGIN`]: measured on the machine.
-pub const MEASURED: &str = "measured";
 
 /// Core cycles of one operation; for a batch, the cycles of the batch divided by its operations.
 pub const CYCLES_PER_OPERATION: Quantity = Quantity::known("cycles_per_operation");
@@ -113,8 +109,6 @@ pub const EXTENDED: &str = "extended";
 pub const ENGINE: &str = "engine";
 /// Parameter: the number of threads that submit requests.
 pub const THREADS: &str = "threads";
-/// Operations per second of all threads, divided by the number of cores.
-pub const OPERATIONS_PER_S_PER_CORE: Quantity = Quantity::known("operations_per_s_per_core");
 /// Operations per second, divided by those of direct calls without the engine. The parameter
 /// [`AGAINST`] names the implementation that is called directly.
 pub const OPERATIONS_PER_S_RATIO: Quantity = Quantity::known("operations_per_s_ratio");
@@ -181,8 +175,6 @@ pub const SAMPLED_EVENT: &str = "sampled_event";
 pub const SAMPLES: &str = "samples";
 /// Condition: the CPU time of all samples, divided by the CPU time that the system accounted.
 pub const SAMPLED_SHARE: &str = "sampled_share";
-/// Condition: the count of each primitive in a prediction.
-pub const COUNTS: &str = "counts";
 /// Condition: the number of connections in flight.
 pub const CONNECTIONS: &str = "connections";
 /// Parameter: the client that loaded a server, if several are compared: `minimal`, `rustls`, `curl`
@@ -246,7 +238,7 @@ pub const SESSIONS_PER_S_WITHIN: Quantity = Quantity::known("sessions_per_s_with
 /// Parameter: the objective: a quantile of the time from the intended start, and its limit:
 /// `p99:20ms`.
 pub const SLO: &str = "slo";
-/// Parameter: the arrivals of an open loop: `poisson`, `constant`, `pareto`, `bursts`, `trace`.
+/// Parameter: the arrivals of an open loop: `poisson`, `constant`, `gamma`.
 pub const ARRIVALS: &str = "arrivals";
 /// Parameter: arrivals per second of an open loop.
 pub const OFFERED_PER_S: &str = "offered_per_s";

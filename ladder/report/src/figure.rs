@@ -2,7 +2,7 @@
 
 use tollgate_record::{Nanos, PerSecond, Record, Unit};
 
-use crate::lookup::{MISSING, cell};
+use crate::lookup::MISSING;
 
 /// Counts below this are printed with all digits.
 const WHOLE_MAX: f64 = 100_000.0;
@@ -14,12 +14,12 @@ pub(crate) const ERROR_MAX: f64 = 100.0;
 pub(crate) fn number(point: f64, unit: Unit) -> String {
     match unit {
         _ if point == 0.0 => "0".to_owned(),
-        Unit::Nanos => cell(Some(Nanos::new(point))),
+        Unit::Nanos => Nanos::new(point).to_string(),
         Unit::Count if point.fract() == 0.0 && point.abs() < WHOLE_MAX => format!("{point:.0}"),
         Unit::Ratio => format!("{point:.2}"),
         // Small amounts of money also get three significant digits.
         Unit::Count if point > 0.0 && point < 0.095 => format!("{point:.4}"),
-        _ => cell(Some(PerSecond::new(point))),
+        _ => PerSecond::new(point).to_string().trim_end_matches("/s").to_owned(),
     }
 }
 
@@ -46,6 +46,13 @@ pub(crate) fn interval(record: Option<&Record>) -> String {
         }
         _ => MISSING.to_owned(),
     }
+}
+
+/// Returns the figure of one record as a share of that of another, in percent; a dash if one lacks.
+pub(crate) fn share(part: Option<&Record>, whole: Option<&Record>) -> String {
+    let points =
+        part.zip(whole).map(|(part, whole)| (part.estimate.point(), whole.estimate.point()));
+    points.map_or_else(|| MISSING.to_owned(), |(part, whole)| percent(part, whole))
 }
 
 /// Returns a part of a whole in whole percent; a dash if the ratio is too large or not a number.

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tollgate_record::{Area, Estimate, Kind, Machine, PerSecond, Record};
+use tollgate_record::{Area, Estimate, Kind, Machine, Record, Unit};
 
-use crate::lookup::cell;
+use crate::figure::number;
 use crate::text::wrapped;
 use tollgate_record::vocabulary::KERNEL;
 
@@ -65,7 +65,7 @@ fn hardware(machine: &Machine) -> String {
 
 /// `4.01 GHz`.
 pub(crate) fn clock(hz: &Estimate) -> String {
-    format!("{}Hz", spaced(&cell(Some(PerSecond::new(hz.point())))))
+    format!("{}Hz", spaced(&number(hz.point(), Unit::PerSecond)))
 }
 
 /// Inserts a space: `4.01G` becomes `4.01 G`.

@@ -2,9 +2,10 @@
 
 use tollgate_record::{Area, Record, Subject, Unit};
 
+use crate::figure;
 use crate::grid::{Column, fitting};
 use crate::lookup::Origin::{Measured, Predicted};
-use crate::lookup::{Lookup, MISSING, cell, share};
+use crate::lookup::{Lookup, MISSING, cell};
 use crate::table::{Row, Table};
 use tollgate_record::vocabulary::{
     BITS, BOUND_CYCLES_PER_CALL, CYCLES_PER_CALL, CYCLES_PER_LANE, K, LIMIT,
@@ -42,20 +43,18 @@ pub(crate) fn kernels(records: &[Record]) -> Table {
 }
 
 fn row(lookup: Lookup<'_>, subject: &Subject) -> Row {
-    let cycles = lookup.cycles(Measured, subject, CYCLES_PER_CALL);
-    let bound = lookup.cycles(Predicted, subject, BOUND_CYCLES_PER_CALL);
-    let limit = lookup
-        .record(Predicted, subject, BOUND_CYCLES_PER_CALL, Unit::Cycles)
-        .and_then(|record| record.conditions.get(LIMIT));
+    let find = |origin, quantity| lookup.record(origin, subject, quantity, Unit::Cycles);
+    let cycles = find(Measured, CYCLES_PER_CALL);
+    let bound = find(Predicted, BOUND_CYCLES_PER_CALL);
     let parameter = |key| subject.parameter(key).unwrap_or(MISSING).to_owned();
     let cells = vec![
         parameter(BITS),
         parameter(K),
-        cell(cycles),
-        cell(lookup.cycles(Measured, subject, CYCLES_PER_LANE)),
-        cell(bound),
-        share(bound, cycles),
-        cell(limit),
+        figure::of(cycles),
+        figure::of(find(Measured, CYCLES_PER_LANE)),
+        figure::of(bound),
+        figure::share(bound, cycles),
+        cell(bound.and_then(|record| record.conditions.get(LIMIT))),
     ];
     Row::new(subject.topic().kernel().unwrap_or(MISSING), cells)
 }

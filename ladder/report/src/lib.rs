@@ -25,11 +25,9 @@
 //! assert!(table.contains("RSA-2048 sign") && table.contains("226 µs"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
-#![forbid(unsafe_code)]
 
 pub mod chart;
 mod cite;
-pub mod context;
 pub mod experiment;
 mod figure;
 mod flagship;

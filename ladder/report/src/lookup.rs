@@ -1,11 +1,8 @@
 //! Lookup of figures by subject, quantity and origin.
 
-use core::fmt::Display;
 use std::collections::BTreeMap;
 
-use tollgate_record::{
-    Area, Cycles, Estimate, Kind, Nanos, PerSecond, Quantity, Record, Subject, Unit,
-};
+use tollgate_record::{Area, Estimate, Kind, Quantity, Record, Subject, Unit};
 
 use tollgate_record::vocabulary::AGAINST;
 
@@ -89,39 +86,6 @@ impl<'a> Lookup<'a> {
     ) -> Option<&'a Estimate> {
         self.record(origin, subject, quantity, unit).map(|record| &record.estimate)
     }
-
-    /// Returns a subject's figure in cycles.
-    pub(crate) fn cycles(
-        self,
-        origin: Origin,
-        subject: &Subject,
-        quantity: Quantity,
-    ) -> Option<Cycles> {
-        let found = self.find(origin, subject, quantity, Unit::Cycles)?;
-        Some(Cycles::new(found.point()))
-    }
-
-    /// Returns a subject's figure in nanoseconds.
-    pub(crate) fn nanos(
-        self,
-        origin: Origin,
-        subject: &Subject,
-        quantity: Quantity,
-    ) -> Option<Nanos> {
-        let found = self.find(origin, subject, quantity, Unit::Nanos)?;
-        Some(Nanos::new(found.point()))
-    }
-
-    /// Returns a subject's figure per second.
-    pub(crate) fn per_second(
-        self,
-        origin: Origin,
-        subject: &Subject,
-        quantity: Quantity,
-    ) -> Option<PerSecond> {
-        let found = self.find(origin, subject, quantity, Unit::PerSecond)?;
-        Some(PerSecond::new(found.point()))
-    }
 }
 
 /// Removes duplicates; keeps the first occurrence of each.
@@ -151,24 +115,9 @@ pub(crate) fn latest(records: &[Record]) -> Vec<Record> {
     kept.into_iter().cloned().collect()
 }
 
-/// Returns a quantity without its unit, which the heading of the column gives.
-pub(crate) fn cell(quantity: Option<impl Display>) -> String {
-    let Some(quantity) = quantity else {
-        return MISSING.to_owned();
-    };
-    let text = quantity.to_string();
-    let bare = text.strip_suffix(" cycles").or_else(|| text.strip_suffix("/s"));
-    bare.unwrap_or(&text).to_owned()
-}
-
-/// Returns the bound as a share of the measured cycles, in percent.
-pub(crate) fn share(bound: Option<Cycles>, measured: Option<Cycles>) -> String {
-    match (bound, measured) {
-        (Some(bound), Some(measured)) if measured.get() > 0.0 => {
-            format!("{:.0} %", 100.0 * (bound / measured))
-        }
-        _ => MISSING.to_owned(),
-    }
+/// Returns a text, or a dash.
+pub(crate) fn cell(text: Option<impl Into<String>>) -> String {
+    text.map_or_else(|| MISSING.to_owned(), Into::into)
 }
 
 /// Returns a ratio with its interval, `2.51 [2.48-2.55]`.
@@ -201,10 +150,13 @@ mod tests {
             record(predicted(), 4.0), // the last one counts
         ];
         let subject = &records[0].subject;
-        let of = |origin| Lookup(&records).cycles(origin, subject, CYCLES_PER_SESSION).unwrap();
-        assert_eq!(of(Origin::Measured), Cycles::new(2.0));
-        assert_eq!(of(Origin::Predicted), Cycles::new(4.0));
-        assert_eq!(of(Origin::Published), Cycles::new(3.0));
+        let of = |origin| {
+            let found = Lookup(&records).find(origin, subject, CYCLES_PER_SESSION, Unit::Cycles);
+            found.unwrap().point()
+        };
+        assert_eq!(of(Origin::Measured), 2.0);
+        assert_eq!(of(Origin::Predicted), 4.0);
+        assert_eq!(of(Origin::Published), 3.0);
         let latest: Vec<f64> = latest(&records).iter().map(|r| r.estimate.point()).collect();
         assert_eq!(latest, [4.0, 2.0, 3.0]);
     }

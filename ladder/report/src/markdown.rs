@@ -1,9 +1,10 @@
 //! The signing figures as Markdown, to accompany the chart.
 
-use tollgate_record::Record;
+use tollgate_record::{Record, Unit};
 
+use crate::figure::optional;
 use crate::heading;
-use crate::lookup::{MISSING, cell, ratio};
+use crate::lookup::{MISSING, ratio};
 use crate::names::who;
 use crate::signing::{SIZES, Signer, Signing, key};
 use crate::text::plain;
@@ -30,7 +31,8 @@ pub fn speed(records: &[Record]) -> String {
     let mut rows = line(&headings) + &line(&sides.map(str::to_owned).collect::<Vec<_>>());
     for bits in SIZES {
         let mut cells = vec![key(bits)];
-        cells.extend(signers.iter().map(|signer| cell(signing.rate(bits, signer))));
+        let rate = |signer| signing.rate(bits, signer).map(|rate| rate.get());
+        cells.extend(signers.iter().map(|signer| optional(rate(signer), Unit::PerSecond)));
         let times = |library: &Signer| signing.times(bits, first, library.by).map(ratio);
         cells.extend(libraries().map(|library| times(library).unwrap_or_else(|| MISSING.into())));
         if cells[1..].iter().any(|cell| cell != MISSING) {

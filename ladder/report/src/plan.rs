@@ -3,11 +3,12 @@
 use tollgate_record::vocabulary::{
     BATCH, BUILT_IN, COSTS, CUT, CYCLES_PER_OPERATION, EXPONENT, PLAN,
 };
-use tollgate_record::{Cycles, Record, Subject, Unit};
+use tollgate_record::{Record, Subject, Unit};
 
+use crate::figure;
 use crate::grid::{Column, fitting};
 use crate::lookup::Origin::{Measured, Predicted};
-use crate::lookup::{Lookup, MISSING, cell, share};
+use crate::lookup::{Lookup, MISSING, cell};
 use crate::names::{INSECURE_NOTE, is_insecure, operation};
 use crate::table::{Row, Table};
 use crate::text::wrapped;
@@ -60,7 +61,6 @@ pub fn table(records: &[Record]) -> String {
 
 /// Returns the operation and the costs of its forms.
 fn head(lookup: Lookup<'_>, subject: &Subject) -> String {
-    let alone = lookup.cycles(Measured, &single(subject), CYCLES_PER_OPERATION);
     let costs = |subject: Option<Subject>| {
         let record = predicted(lookup, &subject?)?;
         record.conditions.get(COSTS).filter(|costs| !costs.is_empty())
@@ -70,29 +70,27 @@ fn head(lookup: Lookup<'_>, subject: &Subject) -> String {
     let built_in = costs(built_in(subject)).map_or("one by one", |costs| costs);
     wrapped(&format!(
         "{name}: one alone {} cycles; of that: {measured}; built in: {built_in}",
-        cell(alone)
+        figure::of(alone(lookup, subject))
     ))
 }
 
 fn row(lookup: Lookup<'_>, subject: &Subject) -> Row {
-    let cycles =
-        |record: Option<&Record>| record.map(|record| Cycles::new(record.estimate.point()));
     let cut = |record: Option<&Record>| cell(record.and_then(|record| record.conditions.get(CUT)));
     let here = predicted(lookup, subject);
     let other = built_in(subject).and_then(|subject| predicted(lookup, &subject));
-    let alone = lookup.cycles(Measured, &single(subject), CYCLES_PER_OPERATION);
-    let (of_here, of_other) = (cycles(here), cycles(other));
     let differs = other.is_some() && cut(here) != cut(other);
-    let loses = match (of_here, of_other) {
-        (Some(here), Some(other)) if differs && here.get() > 0.0 => {
+    let points =
+        here.zip(other).map(|(here, other)| (here.estimate.point(), other.estimate.point()));
+    let loses = match points {
+        Some((here, other)) if differs && here > 0.0 => {
             format!("{:.1} %", 100.0 * (other / here - 1.0))
         }
         _ => String::new(),
     };
     let cells = vec![
         cut(here),
-        cell(of_here),
-        share(of_here, alone),
+        figure::of(here),
+        figure::share(here, alone(lookup, subject)),
         if differs { cut(other) } else { String::new() },
         loses,
     ];
@@ -103,8 +101,10 @@ fn predicted<'a>(lookup: Lookup<'a>, subject: &Subject) -> Option<&'a Record> {
     lookup.record(Predicted, subject, CYCLES_PER_OPERATION, Unit::Cycles)
 }
 
-fn single(subject: &Subject) -> Subject {
-    subject.without(&[BATCH, PLAN])
+/// Returns the cost of one operation alone.
+fn alone<'a>(lookup: Lookup<'a>, subject: &Subject) -> Option<&'a Record> {
+    let single = subject.without(&[BATCH, PLAN]);
+    lookup.record(Measured, &single, CYCLES_PER_OPERATION, Unit::Cycles)
 }
 
 fn built_in(subject: &Subject) -> Option<Subject> {

@@ -39,8 +39,8 @@ const TIMES: [Column; 8] = fitting([
 ]);
 
 /// Returns the tables of every measured server: sessions per second with interval and prediction,
-/// CPU time of server and client per session, times of connect, handshake and transaction, and
-/// ratios of several servers. Sentences on the ratio between servers, and on doubts about the
+/// CPU time of server and client per session, times of connect, handshake and transaction.
+/// Sentences on the ratio between servers, and on doubts about the
 /// measurement, follow.
 #[must_use]
 pub fn table(records: &[Record]) -> String {
@@ -85,9 +85,7 @@ pub(crate) fn tables(records: &[Record]) -> Vec<Table> {
     if !has_batches {
         rates.rows.iter_mut().for_each(|row| _ = row.cells.remove(BATCH));
     }
-    let mut all = vec![rates, table(TIMES.into(), times, latencies)];
-    all.extend(pairs::tables(records));
-    all
+    vec![rates, table(TIMES.into(), times, latencies)]
 }
 
 /// Returns the mean number of operations with the server's key in a batch, such as `7.4`.

@@ -1,11 +1,12 @@
-//! The table of RSA operations of Tollgate and the libraries, measured in the same run.
+//! The table of operations of Tollgate and the libraries, measured in the same run.
 
 use tollgate_record::{Area, Estimate, Operation, Quantity, Record, Subject, Topic, Unit};
 
+use crate::figure;
 use crate::grid::{Column, fitting};
 use crate::lookup::Origin::{Measured, Predicted};
-use crate::lookup::{Lookup, MISSING, cell, ratio, share};
-use crate::names::{self, INSECURE_NOTE, contender, is_insecure, operation, rsa_bits};
+use crate::lookup::{Lookup, MISSING, cell, ratio};
+use crate::names::{self, INSECURE_NOTE, contender, is_insecure, operation};
 use crate::table::{Row, Table};
 use tollgate_record::vocabulary::{
     AGAINST, BATCH, BOUND_CYCLES_PER_OPERATION, BY, CYCLES_PER_OPERATION, EXPONENT, LIMIT,
@@ -13,22 +14,22 @@ use tollgate_record::vocabulary::{
 };
 
 const COLUMNS: [Column; 9] = fitting([
-    Column::words("operation", 17),
+    Column::words("operation", 18),
     Column::words("by", 12),
     Column::figures("time", 7),
     Column::figures("cycles", 6),
-    Column::figures("per s", 6),
+    Column::figures("per s", 5),
     Column::figures("times as fast", 16),
     Column::words("as", 7),
     Column::figures("share", 5),
     Column::words("limit", 8),
 ]);
 
-/// Returns the table of every measured RSA operation. It has the ratio to the fastest library, and
+/// Returns the table of every measured operation. It has the ratio to the fastest library, and
 /// the bound as a share of the measured cycles.
 #[must_use]
 pub fn table(records: &[Record]) -> String {
-    let none = || "no RSA operation was measured\n".to_owned();
+    let none = || "no operation was measured\n".to_owned();
     operations(records).map_or_else(none, |table| table.text())
 }
 
@@ -36,7 +37,6 @@ pub fn table(records: &[Record]) -> String {
 pub(crate) fn operations(records: &[Record]) -> Option<Table> {
     let lookup = Lookup(records);
     let mut subjects = lookup.measured(Area::Operation);
-    subjects.retain(|subject| rsa_bits(subject).is_some());
     if subjects.is_empty() {
         return None;
     }
@@ -80,24 +80,25 @@ fn operation_of(subject: &Subject) -> (&Topic, Option<&str>) {
 }
 
 fn row(lookup: Lookup<'_>, subject: &Subject) -> Row {
-    let cycles = lookup.cycles(Measured, subject, CYCLES_PER_OPERATION);
+    let measured = |quantity, unit| lookup.record(Measured, subject, quantity, unit);
+    let cycles = measured(CYCLES_PER_OPERATION, Unit::Cycles);
     let bound = lookup.record(Predicted, subject, BOUND_CYCLES_PER_OPERATION, Unit::Cycles);
     let (times, against) = fastest_library(lookup, subject);
     let cells = vec![
         contender(subject),
-        cell(lookup.nanos(Measured, subject, NS_PER_OPERATION)),
-        cell(cycles),
-        cell(lookup.per_second(Measured, subject, OPERATIONS_PER_S)),
+        figure::of(measured(NS_PER_OPERATION, Unit::Nanos)),
+        figure::of(cycles),
+        figure::of(measured(OPERATIONS_PER_S, Unit::PerSecond)),
         times,
         against,
-        share(lookup.cycles(Predicted, subject, BOUND_CYCLES_PER_OPERATION), cycles),
+        figure::share(bound, cycles),
         cell(bound.and_then(|record| record.conditions.get(LIMIT))),
     ];
     Row::new(operation(subject), cells)
 }
 
 /// Returns the smallest of the subject's ratios and its library, which is the fastest one.
-pub(crate) fn fastest_library(lookup: Lookup<'_>, subject: &Subject) -> (String, String) {
+fn fastest_library(lookup: Lookup<'_>, subject: &Subject) -> (String, String) {
     let ratios = lookup.all(Measured, TIMES_AS_FAST).filter(|record| {
         record.unit == Unit::Ratio
             && operation_of(&record.subject) == operation_of(subject)

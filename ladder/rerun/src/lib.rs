@@ -18,8 +18,6 @@
 //! }
 //! ```
 
-#![forbid(unsafe_code)]
-
 use std::env;
 use std::io::ErrorKind;
 use std::process::Command;

@@ -21,7 +21,6 @@
 //! kernel.amm(&mut x, &z, m.plain_one(), &m, &mut t); // and back
 //! assert_eq!(x[0], 9);
 //! ```
-#![forbid(unsafe_code)]
 
 mod limbs;
 mod method;

@@ -3,7 +3,6 @@
 //! [`computed`] returns the figure beside a published one, by the name that `published.toml` gives;
 //! [`study`] is the text of `tollgate papers itanium`: the assumption behind each figure, and the
 //! effect of changing it. [`records`] are the products for the ladder's lowest rung.
-#![forbid(unsafe_code)]
 
 mod sensitivity;
 

@@ -1,11 +1,10 @@
 //! The pipeline of LEON-2: the waits of an instruction for an earlier one.
 //!
-//! Every instruction takes slots. In the decode stage it may wait for a load, for condition codes
-//! or for the accumulator. [`Pipeline`] holds all state that an instruction may wait for. The cost
-//! of a block therefore depends only on this state before the block.
+//! Every instruction takes slots. In the decode stage it may wait for a load or for condition
+//! codes. [`Pipeline`] holds all state that an instruction may wait for.
 
 use crate::isa::{Cost, Icc, Instruction, Meaning};
-use crate::timing::{Geometry, Issue, Timing};
+use crate::timing::{Geometry, Timing};
 
 /// The properties of an instruction that its timing depends on.
 #[derive(Clone, Copy, Debug)]
@@ -62,18 +61,13 @@ pub struct Pipeline {
     icc_set: bool,
     multiplied_cc: bool,
     jumped: bool,
-    accumulator_busy: u8,
 }
 
 impl Pipeline {
     /// Issues an instruction and returns its cycles, including waits.
     #[must_use]
     pub fn issue(&mut self, timing: &Timing, slot: &Slot) -> u32 {
-        let stall = self.load_stall(timing, slot).max(self.icc_stall(timing, slot));
-        let decoupled = timing.accumulate.issue == Issue::Decoupled;
-        let busy = u32::from(self.accumulator_busy);
-        let accumulates = matches!(slot.cost, Cost::Accumulate | Cost::Accumulator);
-        let waits = stall.max(if accumulates { busy } else { 0 });
+        let waits = self.load_stall(timing, slot).max(self.icc_stall(timing, slot));
         let slots = slots(timing, slot.cost);
         let own = waits + slots;
         let bubble =
@@ -89,22 +83,13 @@ impl Pipeline {
         self.icc_set = slot.icc.sets();
         self.multiplied_cc = slot.cost == Cost::Multiply && slot.icc.sets();
         self.jumped = slot.cost == Cost::Jump;
-        let left = match slot.cost {
-            Cost::Accumulate if decoupled => timing.accumulate.slots - 1,
-            _ => busy.saturating_sub(cycles),
-        };
-        self.accumulator_busy = u8::try_from(left).unwrap_or(u8::MAX);
         cycles
     }
 
     /// Passes an annulled instruction and returns its cycles.
     #[must_use]
     pub fn annul(&mut self) -> u32 {
-        *self = Self {
-            loaded_before: self.loaded,
-            accumulator_busy: self.accumulator_busy.saturating_sub(1),
-            ..Self::default()
-        };
+        *self = Self { loaded_before: self.loaded, ..Self::default() };
         1
     }
 
@@ -160,7 +145,7 @@ fn moved(register: u8, by: i8) -> u8 {
 fn slots(timing: &Timing, cost: Cost) -> u32 {
     let s = &timing.slots;
     match cost {
-        Cost::Alu | Cost::Accumulator => s.alu,
+        Cost::Alu => s.alu,
         Cost::Load => s.load,
         Cost::LoadDouble => s.load_double,
         Cost::Store => s.store,
@@ -170,9 +155,6 @@ fn slots(timing: &Timing, cost: Cost) -> u32 {
         Cost::Jump => s.jump,
         Cost::Multiply => timing.multiplier.slots(),
         Cost::Divide => s.divide,
-        Cost::Accumulate => match timing.accumulate.issue {
-            Issue::Blocking => timing.accumulate.slots,
-            Issue::Decoupled => 1,
-        },
+        Cost::Accumulate => timing.accumulate.slots,
     }
 }

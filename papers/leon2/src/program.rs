@@ -42,31 +42,12 @@ impl Segment {
 }
 
 impl Program {
-    /// Creates a flat binary that begins with its first instruction.
-    ///
-    /// # Errors
-    ///
-    /// [`BadProgram`], if the address is not a multiple of 4 or there are no bytes.
-    pub fn flat(bytes: &[u8], address: u32) -> Result<Self, BadProgram> {
-        if bytes.is_empty() {
-            return Err(BadProgram::new("the file is empty; a flat binary begins with code"));
-        }
-        let segments = vec![Segment { address, bytes: bytes.to_vec(), zeros: 0 }];
-        let program = Self { segments, entry: address, symbols: BTreeMap::new() };
-        program.memory().map(|_| program)
-    }
-
     /// Returns the bytes at an address, if one segment contains them all.
     pub fn bytes(&self, address: u32, count: usize) -> Option<&[u8]> {
         self.segments.iter().find_map(|segment| {
             let start = address.checked_sub(segment.address)? as usize;
             segment.bytes.get(start..start.checked_add(count)?)
         })
-    }
-
-    /// Returns the number of bytes, without zeros.
-    pub fn size(&self) -> usize {
-        self.segments.iter().map(|segment| segment.bytes.len()).sum()
     }
 
     /// Creates memory with the program in it.

@@ -7,8 +7,7 @@
 //! multiply-accumulate into three words is the published sequence: two loads, then eight base
 //! instructions or four of the extension. Of RV64IM there are the instructions that a product uses.
 //!
-//! Instructions are counted, not cycles of a real processor. [`Run::slots`] applies a simple timing
-//! model of this project.
+//! Instructions are counted, not cycles of a processor.
 
 use crate::routines::{Columns, Inputs, Number};
 
@@ -27,27 +26,6 @@ pub struct Product {
     code: Vec<Instruction>,
     source: Source,
     words: u32,
-}
-
-/// The counts of a run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Run {
-    /// Instructions.
-    pub instructions: u64,
-    /// The number of executed instructions that multiply.
-    pub products: u64,
-    /// The number of executed instructions that read the result of the load before them. Such an
-    /// instruction waits for the load.
-    pub waits: u64,
-}
-
-impl Run {
-    /// Returns the slots by a simple model of an in-order core. An instruction takes one slot, and
-    /// a product takes `multiply` slots. An instruction that reads the result of the load just
-    /// before it takes one more slot. The model was not compared with a processor.
-    pub const fn slots(&self, multiply: u64) -> u64 {
-        self.instructions + self.products * (multiply - 1) + self.waits
-    }
 }
 
 /// A register's number.
@@ -77,8 +55,8 @@ type Compute = fn(u64, u64, u64) -> u64;
 
 #[derive(Clone, Copy, Debug)]
 enum Instruction {
-    /// `rd := f(sources)`; whether the instruction multiplies.
-    Compute { rd: Register, sources: [Register; 3], compute: Compute, multiplies: bool },
+    /// `rd := f(sources)`
+    Compute { rd: Register, sources: [Register; 3], compute: Compute },
     /// `ld rd, word(array)`
     Load { rd: Register, array: Array, word: usize },
     /// `sd source, word(m)`
@@ -104,56 +82,40 @@ impl Product {
         product
     }
 
-    /// Runs it once. Returns the counts and the result: below twice the modulus, one word of 64
-    /// bits longer.
+    /// Runs it once. Returns how many instructions it executes, and the result: below twice the
+    /// modulus, one word of 64 bits longer.
     ///
     /// # Panics
     ///
     /// If the inputs have another size than the product.
-    pub fn measure(&self, Inputs { a, b, p }: &Inputs) -> (Run, Number) {
+    pub fn measure(&self, Inputs { a, b, p }: &Inputs) -> (u64, Number) {
         let n = self.words as usize;
         let pairs = [a, b, p].into_iter().flat_map(|number| number.words().chunks_exact(2));
         let words = pairs.map(|pair| u64::from(pair[0]) | u64::from(pair[1]) << 32);
         let mut memory: Vec<u64> = words.collect();
         assert_eq!(memory.len(), M * n, "numbers have the product's words");
         memory.resize(4 * n + 1, 0);
-        let run = self.run(Number::n0(p), &mut memory);
+        self.run(Number::n0(p), &mut memory);
         let halves = |word: &u64| [(word & 0xffff_ffff) as u32, (word >> 32) as u32];
         let words = memory[M * n..].iter().flat_map(halves);
-        (run, Number::new(words.collect()))
+        // and `ecall`, which ends the program
+        (self.code.len() as u64 + 1, Number::new(words.collect()))
     }
 
-    fn run(&self, n0: u64, memory: &mut [u64]) -> Run {
+    fn run(&self, n0: u64, memory: &mut [u64]) {
         let n = self.words as usize;
         let mut registers = [0; 32];
         registers[N0] = n0;
-        // `ecall`, which ends the program
-        let mut run = Run { instructions: 1, ..Run::default() };
-        let mut loaded = 0;
         for instruction in &self.code {
-            run.instructions += 1;
-            let (reads, written) = match *instruction {
-                Instruction::Compute { rd, sources, compute, multiplies } => {
-                    run.products += u64::from(multiplies);
+            match *instruction {
+                Instruction::Compute { rd, sources, compute } => {
                     let [a, b, c] = sources.map(|source| registers[source]);
-                    (sources, Some((rd, compute(a, b, c))))
+                    registers[rd] = compute(a, b, c);
                 }
-                Instruction::Load { rd, array, word } => {
-                    ([0; 3], Some((rd, memory[array * n + word])))
-                }
-                Instruction::Store { source, word } => {
-                    memory[M * n + word] = registers[source];
-                    ([source, 0, 0], None)
-                }
-            };
-            run.waits += u64::from(loaded != 0 && reads.contains(&loaded));
-            let is_load = matches!(instruction, Instruction::Load { .. });
-            loaded = written.filter(|_| is_load).map_or(0, |(rd, _)| rd);
-            if let Some((rd, value)) = written {
-                registers[rd] = value;
+                Instruction::Load { rd, array, word } => registers[rd] = memory[array * n + word],
+                Instruction::Store { source, word } => memory[M * n + word] = registers[source],
             }
         }
-        run
     }
 
     fn add_product(&mut self, a: Array, i: u32, b: Array, j: u32) {
@@ -167,8 +129,8 @@ impl Product {
         let [t0, t1, t2] = T;
         match self.source {
             Source::Base => {
-                self.multiply(HIGH, [X, Y, 0], high); // mulhu
-                self.multiply(LOW, [X, Y, 0], |a, b, _| a.wrapping_mul(b)); // mul
+                self.compute(HIGH, [X, Y, 0], high); // mulhu
+                self.compute(LOW, [X, Y, 0], |a, b, _| a.wrapping_mul(b)); // mul
                 self.add(t0, LOW);
                 self.is_less(LOW, t0);
                 // Does not overflow: an upper half is at most 2^64 - 2.
@@ -178,8 +140,8 @@ impl Product {
                 self.add(t2, HIGH);
             }
             Source::Extended => {
-                self.multiply(HIGH, [X, Y, t0], high); // maddhu
-                self.multiply(t0, [X, Y, t0], |a, b, c| a.wrapping_mul(b).wrapping_add(c)); // maddlu
+                self.compute(HIGH, [X, Y, t0], high); // maddhu
+                self.compute(t0, [X, Y, t0], |a, b, c| a.wrapping_mul(b).wrapping_add(c)); // maddlu
                 // cadd
                 self.compute(t2, [t1, HIGH, t2], |a, b, c| {
                     c.wrapping_add(a.overflowing_add(b).1.into())
@@ -211,12 +173,8 @@ impl Product {
         self.compute(rd, [a, rd, 0], |a, b, _| (a < b).into());
     }
 
-    fn multiply(&mut self, rd: Register, sources: [Register; 3], compute: Compute) {
-        self.code.push(Instruction::Compute { rd, sources, compute, multiplies: true });
-    }
-
     fn compute(&mut self, rd: Register, sources: [Register; 3], compute: Compute) {
-        self.code.push(Instruction::Compute { rd, sources, compute, multiplies: false });
+        self.code.push(Instruction::Compute { rd, sources, compute });
     }
 
     fn load(&mut self, rd: Register, array: Array, word: u32) {
@@ -236,7 +194,7 @@ impl Columns for Product {
 
     fn quotient(&mut self, i: u32) {
         self.add_product(A, i, B, 0);
-        self.multiply(X, [T[0], N0, 0], |a, b, _| a.wrapping_mul(b));
+        self.compute(X, [T[0], N0, 0], |a, b, _| a.wrapping_mul(b));
         self.store(X, i);
         self.load(Y, P, 0);
         self.accumulate();

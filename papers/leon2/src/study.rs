@@ -1,6 +1,6 @@
 //! The study of \[GTS07\]: the cycles that a multiply-accumulate instruction saves.
 //!
-//! Products and squares are executed. The cycles of an exponentiation are those of its products,
+//! Products are executed. The cycles of an exponentiation are those of its products,
 //! and the exponentiation beside the paper's figure is executed from its first instruction to its
 //! last.
 
@@ -13,11 +13,9 @@ use tollgate_report::grid::{Column, grid};
 use tollgate_report::text::wrapped;
 
 use crate::machine::Failure;
-use crate::routines::{
-    Algorithm, Arithmetic, Exponentiation, Inputs, Loops, Number, Routine, Window,
-};
+use crate::routines::{Arithmetic, Exponentiation, Inputs, Loops, Number, Products, Routine};
 use crate::rv64;
-use crate::timing::{Issue, Timing};
+use crate::timing::Timing;
 
 /// Words of a modulus of 1024 bits.
 const WORDS: u32 = 32;
@@ -25,66 +23,29 @@ const WORDS: u32 = 32;
 /// The largest relative difference at which a figure counts as equal to the paper's.
 const NEAR: f64 = 0.025;
 
-/// The slots of a multiplication of two words in the timing model of RV64.
-const RV64_MULTIPLY_SLOTS: u64 = 3;
+/// The slots of a multiplication of two words, with their headings.
+type Slots = &'static [(u32, &'static str)];
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Multiplier {
-    arithmetic: Arithmetic,
-    slots: u32,
-    issue: Issue,
-}
-
-const fn multiplier(arithmetic: Arithmetic, slots: u32, issue: Issue) -> Multiplier {
-    Multiplier { arithmetic, slots, issue }
-}
-
-/// The multipliers of LEON-2: 32x32, 32x16, 16x16, iterative.
-const PLAIN: [Multiplier; 4] = [
-    multiplier(Arithmetic::Plain, 1, Issue::Blocking),
-    multiplier(Arithmetic::Plain, 3, Issue::Blocking),
-    multiplier(Arithmetic::Plain, 5, Issue::Blocking),
-    multiplier(Arithmetic::Plain, 35, Issue::Blocking),
+/// LEON-2's multipliers (32x32, 32x16, 16x16, iterative), and some for the extension.
+const MULTIPLIERS: [(Arithmetic, Slots); 2] = [
+    (Arithmetic::Plain, &[(1, "1 slot"), (3, "3"), (5, "5"), (35, "35")]),
+    (Arithmetic::Extended, &[(1, "1 slot"), (2, "2"), (3, "3")]),
 ];
 
-/// Multipliers of the extension.
-const EXTENDED: [Multiplier; 4] = [
-    multiplier(Arithmetic::Extended, 1, Issue::Blocking),
-    multiplier(Arithmetic::Extended, 2, Issue::Blocking),
-    multiplier(Arithmetic::Extended, 3, Issue::Blocking),
-    multiplier(Arithmetic::Extended, 2, Issue::Decoupled),
-];
-
-impl Multiplier {
-    fn timing(self) -> Timing {
-        Timing::leon2().with_products(self.slots, self.issue)
-    }
-
-    fn name(self) -> String {
-        let slots = self.slots;
-        match (self.arithmetic, self.issue) {
-            (Arithmetic::Plain, _) => format!("V8 {slots}"),
-            (Arithmetic::Extended, Issue::Blocking) => format!("extended {slots}"),
-            (Arithmetic::Extended, Issue::Decoupled) => format!("ext. {slots} decoupled"),
-        }
-    }
-}
-
-/// A routine with its code in bytes, and its cycles with each multiplier.
+/// A routine with its code in bytes, and its cycles by the slots of a multiplication.
 struct Measured {
     routine: Routine,
     code: usize,
-    cycles: Vec<(Multiplier, u64)>,
+    cycles: Vec<(u32, u64)>,
 }
 
 /// Returns our figure with this name in `published.toml`.
 #[must_use]
 pub fn computed(name: &str) -> Option<Value> {
-    let instructions = |source| {
-        rv64::Product::new(source, WORDS / 2).measure(&Inputs::patterned(WORDS)).0.instructions
-    };
+    let instructions =
+        |source| rv64::Product::new(source, WORDS / 2).measure(&Inputs::patterned(WORDS)).0;
     let count = match name {
-        "exponentiation/extended" => executed(EXTENDED[0]).ok()?.0,
+        "exponentiation/extended" => executed(Arithmetic::Extended).ok()?.0,
         "rv64/base" => instructions(rv64::Source::Base),
         "rv64/extended" => instructions(rv64::Source::Extended),
         _ => return None,
@@ -103,7 +64,7 @@ pub fn computed(name: &str) -> Option<Value> {
 ///
 /// If the two results differ, which is a defect.
 pub fn records(taken_at: Timestamp) -> Result<[Record; 2], Failure> {
-    let [plain, extended] = [executed(PLAIN[0])?, executed(EXTENDED[0])?];
+    let [plain, extended] = [executed(Arithmetic::Plain)?, executed(Arithmetic::Extended)?];
     assert_eq!(plain.1, extended.1, "the results differ; report this defect");
     let record = |arithmetic: &str, cycles: u64, mark: &str| {
         let subject = format!(
@@ -132,14 +93,12 @@ pub fn records(taken_at: Timestamp) -> Result<[Record; 2], Failure> {
 }
 
 /// Executes the exponentiation that is compared with the paper: FIPS unrolled by 4, sliding windows
-/// of 5 bits. Returns its cycles and its result.
-fn executed(multiplier: Multiplier) -> Result<(u64, Number), Failure> {
-    let multiply = routine(Algorithm::Fips, multiplier.arithmetic, Loops::Unrolled(4));
-    let window = Window::Sliding(5);
+/// of 5 bits, products of one slot. Returns its cycles and its result.
+fn executed(arithmetic: Arithmetic) -> Result<(u64, Number), Failure> {
+    let multiply = Routine { arithmetic, loops: Loops::Unrolled(4), words: WORDS };
     let [base, exponent, p] = numbers();
-    let run =
-        Exponentiation { multiply: multiply.expect("4 divides the words"), square: None, window }
-            .run(&multiplier.timing(), [&base, &exponent, &p])?;
+    let exponentiation = Exponentiation { multiply, window: 5 };
+    let run = exponentiation.run(&Timing::leon2(), [&base, &exponent, &p])?;
     Ok((run.counts.cycles, run.result))
 }
 
@@ -151,38 +110,31 @@ fn numbers() -> [Number; 3] {
     [a, Number::new(exponent), p]
 }
 
-fn routine(algorithm: Algorithm, arithmetic: Arithmetic, loops: Loops) -> Option<Routine> {
-    Routine::new(algorithm, arithmetic, loops, WORDS).ok()
-}
-
 /// Runs every routine of 1024 bits once with each multiplier.
 fn measure() -> Result<Vec<Measured>, Failure> {
     let inputs = Inputs::patterned(WORDS);
     let mut all = Vec::new();
-    for multipliers in [PLAIN, EXTENDED] {
-        for algorithm in [Algorithm::Fips, Algorithm::Squaring] {
-            let arithmetic = multipliers[0].arithmetic;
-            for routine in Loops::ALL.iter().filter_map(|l| routine(algorithm, arithmetic, *l)) {
-                let mut measured = Measured { routine, code: 0, cycles: Vec::new() };
-                for multiplier in multipliers {
-                    let run = routine.measure(&multiplier.timing(), &inputs)?;
-                    measured.code = run.code;
-                    measured.cycles.push((multiplier, run.counts.cycles));
-                }
-                all.push(measured);
+    for (arithmetic, slots) in MULTIPLIERS {
+        for loops in Loops::ALL {
+            let routine = Routine { arithmetic, loops, words: WORDS };
+            let mut measured = Measured { routine, code: 0, cycles: Vec::new() };
+            for &(slots, _) in slots {
+                let run = routine.measure(&Timing::leon2().with_products(slots), &inputs)?;
+                measured.code = run.code;
+                measured.cycles.push((slots, run.counts.cycles));
             }
+            all.push(measured);
         }
     }
     Ok(all)
 }
 
-fn cycles(all: &[Measured], algorithm: Algorithm, loops: Loops, of: Multiplier) -> Option<u64> {
-    let measured = all.iter().find(|measured| {
-        let Measured { routine, .. } = measured;
-        (routine.algorithm(), routine.loops()) == (algorithm, loops)
-            && routine.arithmetic() == of.arithmetic
-    })?;
-    measured.cycles.iter().find(|(multiplier, _)| *multiplier == of).map(|(_, cycles)| *cycles)
+fn cycles(all: &[Measured], arithmetic: Arithmetic, loops: Loops, slots: u32) -> Option<u64> {
+    let of = |measured: &&Measured| {
+        (measured.routine.arithmetic, measured.routine.loops) == (arithmetic, loops)
+    };
+    let measured = all.iter().find(of)?;
+    measured.cycles.iter().find(|(of, _)| *of == slots).map(|(_, cycles)| *cycles)
 }
 
 /// Returns the tables of the study.
@@ -192,21 +144,18 @@ fn cycles(all: &[Measured], algorithm: Algorithm, loops: Loops, of: Multiplier) 
 /// [`Failure`], if a generated program traps.
 pub fn study() -> Result<String, Failure> {
     let all = measure()?;
-    let heading = "A Montgomery product or square of 1024 bits on LEON-2, with memory that never \
-                   waits: bytes of code, and cycles by the slots of a multiplication of two words";
+    let heading = "A Montgomery product of 1024 bits on LEON-2, with memory that never waits: \
+                   bytes of code, and cycles by the slots of a multiplication of two words";
     let mut text = wrapped(heading);
-    for (arithmetic, slots) in [
-        (Arithmetic::Plain, ["1 slot", "3", "5", "35"]),
-        (Arithmetic::Extended, ["1 slot", "2", "3", "2 decoupled"]),
-    ] {
+    for (arithmetic, slots) in MULTIPLIERS {
         let mut columns = vec![Column::words("routine", 42), Column::figures("code", 8)];
-        columns.extend(slots.map(|heading| Column::figures(heading, 11)));
+        columns.extend(slots.iter().map(|(_, heading)| Column::figures(heading, 11)));
         let row = |measured: &Measured| {
             let figures = measured.cycles.iter().map(|(_, cycles)| *cycles);
             let figures = [measured.code as u64].into_iter().chain(figures).map(grouped);
             [measured.routine.to_string()].into_iter().chain(figures).collect()
         };
-        let of = |measured: &&Measured| measured.routine.arithmetic() == arithmetic;
+        let of = |measured: &&Measured| measured.routine.arithmetic == arithmetic;
         text += &format!("\n{}", grid(&columns, all.iter().filter(of).map(row).collect()));
     }
     text += &gains(&all);
@@ -215,16 +164,17 @@ pub fn study() -> Result<String, Failure> {
 }
 
 fn gains(all: &[Measured]) -> String {
-    let pairs = [(PLAIN[0], EXTENDED[0]), (PLAIN[1], EXTENDED[1])];
-    let gain = |((plain, extended), loops): ((Multiplier, Multiplier), Loops)| {
-        let of = |multiplier| cycles(all, Algorithm::Fips, loops, multiplier).map(float);
-        let ratio = of(plain)? / of(extended)?;
-        Some(format!("{} to {}, {loops}: {ratio:.2}x", plain.name(), extended.name()))
+    let gain = |(plain, extended, loops)| {
+        let of = |arithmetic, slots| cycles(all, arithmetic, loops, slots).map(float);
+        let ratio = of(Arithmetic::Plain, plain)? / of(Arithmetic::Extended, extended)?;
+        Some(format!("V8 {plain} to extended {extended}, {loops}: {ratio:.2}x"))
     };
-    let loops = [Loops::Index, Loops::Unrolled(8)];
-    let gains = pairs.into_iter().flat_map(|pair| loops.map(|loops| (pair, loops)));
-    let gains: Vec<String> = gains.filter_map(gain).collect();
-    wrapped(&format!("The extension's gain, FIPS: {}.", gains.join("; ")))
+    let pairs = [(1, 1), (3, 2)].into_iter();
+    let pairs = pairs.flat_map(|(plain, extended)| {
+        [Loops::Index, Loops::Unrolled(8)].map(|loops| (plain, extended, loops))
+    });
+    let gains: Vec<String> = pairs.filter_map(gain).collect();
+    wrapped(&format!("The extension's gain: {}.", gains.join("; ")))
 }
 
 /// Returns the cycles of exponentiations by windows, and those that are near the paper's.
@@ -232,44 +182,36 @@ fn exponentiations(all: &[Measured]) -> String {
     let paper = tollgate_published::paper("gts07")
         .and_then(|paper| paper.number("1024-bit exponentiation"));
     let [_, exponent, _] = numbers();
-    let multipliers = [PLAIN[0], PLAIN[1], PLAIN[3], EXTENDED[0], EXTENDED[1], EXTENDED[3]];
-    let (mut text, mut near, mut count) = (String::new(), String::new(), 0);
-    for (heading, window) in [
-        ("million cycles; sliding windows of", Window::Sliding as fn(u32) -> Window),
-        ("million cycles; fixed windows of", Window::Fixed),
+    let (mut rows, mut near, mut count) = (Vec::new(), String::new(), 0);
+    for (arithmetic, slots) in [
+        (Arithmetic::Plain, 1),
+        (Arithmetic::Plain, 3),
+        (Arithmetic::Plain, 35),
+        (Arithmetic::Extended, 1),
+        (Arithmetic::Extended, 2),
     ] {
-        let mut columns = vec![Column::words(heading, 44)];
-        columns.extend(["1 bit", "2", "3", "4", "5", "6"].map(|bits| Column::figures(bits, 6)));
-        let mut rows = Vec::new();
-        for multiplier in multipliers {
-            for loops in [Loops::Index, Loops::Unrolled(4), Loops::Unrolled(8)] {
-                for square in [Algorithm::Fips, Algorithm::Squaring] {
-                    let of = |algorithm| cycles(all, algorithm, loops, multiplier).unwrap_or(0);
-                    let (product, square_cycles) = (of(Algorithm::Fips), of(square));
-                    let squaring = if square == Algorithm::Squaring { ", squaring" } else { "" };
-                    let name = format!("{}, {loops}{squaring}", multiplier.name());
-                    let mut row = vec![name.clone()];
-                    for bits in 1..=6 {
-                        let products = window(bits).products(&exponent);
-                        let others = products.total() - products.squarings;
-                        let total = float(product * others + square_cycles * products.squarings);
-                        row.push(format!("{:.1}", total / 1e6));
-                        count += 1;
-                        if paper.is_some_and(|paper| (total / paper - 1.0).abs() <= NEAR) {
-                            near += &format!("  {name}, {}: {:.2}M\n", window(bits), total / 1e6);
-                        }
-                    }
-                    rows.push(row);
+        for loops in [Loops::Index, Loops::Unrolled(4), Loops::Unrolled(8)] {
+            let product = cycles(all, arithmetic, loops, slots).unwrap_or(0);
+            let name = format!("{arithmetic} {slots}, {loops}");
+            let mut row = vec![name.clone()];
+            for bits in 1..=6 {
+                let total = float(product * Products::count(bits, &exponent).total);
+                row.push(format!("{:.1}", total / 1e6));
+                count += 1;
+                if paper.is_some_and(|paper| (total / paper - 1.0).abs() <= NEAR) {
+                    near += &format!("  {name}, {bits} bits: {:.2}M\n", total / 1e6);
                 }
             }
+            rows.push(row);
         }
-        text += &format!("\n{}", grid(&columns, rows));
     }
+    let mut columns = vec![Column::words("million cycles; sliding windows of", 44)];
+    columns.extend(["1 bit", "2", "3", "4", "5", "6"].map(|bits| Column::figures(bits, 6)));
+    let mut text = format!("\n{}", grid(&columns, rows));
     text += &wrapped(
         "Exponentiations of 1024 bits: the cycles of their products; executed as a whole they take \
-         up to 1 % more. FIPS products, one random exponent, windows skip zeros. squaring: a \
-         separate routine for squares. Each power in the table takes 128 bytes: 2^(k - 1) powers \
-         for a sliding window of k bits, 2^k - 1 for a fixed one.",
+         up to 1 % more. One random exponent; windows skip zeros. A window of k bits has a table \
+         of 2^(k - 1) powers of 128 bytes.",
     );
     text += &wrapped(&format!(
         "[GTS07] gives about 12.5 million cycles without the configuration. {} of the {count} \
@@ -281,38 +223,28 @@ fn exponentiations(all: &[Measured]) -> String {
     text + &near
 }
 
-/// Returns a table of instructions, and of slots by the timing model.
+/// Returns a table of instructions.
 fn rv64_table() -> String {
     let columns = [
         Column::figures("bits", 6),
         Column::figures("RV64IM", 10),
         Column::figures("extended", 10),
         Column::figures("gain", 6),
-        Column::figures("slots, RV64IM", 14),
-        Column::figures("slots, extended", 16),
     ];
     let row = |bits: u32| {
-        let run =
-            |source| rv64::Product::new(source, bits / 64).measure(&Inputs::patterned(bits / 32)).0;
-        let (base, extended) = (run(rv64::Source::Base), run(rv64::Source::Extended));
-        vec![
-            bits.to_string(),
-            grouped(base.instructions),
-            grouped(extended.instructions),
-            format!("{:.2}x", float(base.instructions) / float(extended.instructions)),
-            grouped(base.slots(RV64_MULTIPLY_SLOTS)),
-            grouped(extended.slots(RV64_MULTIPLY_SLOTS)),
-        ]
+        let [base, extended] = [rv64::Source::Base, rv64::Source::Extended].map(|source| {
+            rv64::Product::new(source, bits / 64).measure(&Inputs::patterned(bits / 32)).0
+        });
+        let gain = format!("{:.2}x", float(base) / float(extended));
+        vec![bits.to_string(), grouped(base), grouped(extended), gain]
     };
     format!(
         "\nInstructions of one Montgomery product on RV64\n\n{}{}",
         grid(&columns, [512, 1024, 2048].into_iter().map(row).collect()),
-        wrapped(&format!(
+        wrapped(
             "By columns, fully unrolled, without its final subtraction; extended: maddlu, maddhu \
-             and cadd of scarv/rvkex. Slots by a simple model of an in-order core, not compared \
-             with a processor: one for each instruction, {RV64_MULTIPLY_SLOTS} for a \
-             multiplication, one more if the next instruction reads a loaded word."
-        ))
+             and cadd of scarv/rvkex."
+        )
     )
 }
 

@@ -116,18 +116,6 @@ impl Geometry {
 pub struct Accumulate {
     /// The number of slots of a multiplication into the accumulator.
     pub slots: u32,
-    /// The instruction that waits until such a product is complete.
-    pub issue: Issue,
-}
-
-/// The instruction that waits for a product into the accumulator.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Issue {
-    /// The next instruction.
-    Blocking,
-    /// The next instruction that uses the accumulator.
-    Decoupled,
 }
 
 /// Register windows.
@@ -167,9 +155,9 @@ impl Timing {
     /// Returns this timing with products of `slots` slots, both into a register and into the
     /// accumulator.
     #[must_use]
-    pub fn with_products(self, slots: u32, issue: Issue) -> Self {
+    pub fn with_products(self, slots: u32) -> Self {
         let multiplier = Multiplier { slots: Some(slots), ..self.multiplier };
-        Self { multiplier, accumulate: Accumulate { slots, issue }, ..self }
+        Self { multiplier, accumulate: Accumulate { slots }, ..self }
     }
 
     /// Reads a timing file.

@@ -13,7 +13,6 @@
 //! let itanium = records.iter().find(|record| record.machine.cpu == "Itanium").unwrap();
 //! assert_eq!(itanium.estimate.point(), 315.0);
 //! ```
-#![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;

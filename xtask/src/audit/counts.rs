@@ -10,12 +10,10 @@
 //! The audit cannot see how often a loop runs. The kernel computes that from the caller's sizes,
 //! and [`whole`] repeats the calculation.
 
-use crate::kernels::{self, Multiplies, Row, TABLE, Work};
-use crate::machine_code::instruction::{Instruction, Operand};
+use crate::kernels::{self, Multiplies, Row, Work};
 use crate::machine_code::{Function, Program};
-use crate::workspace::Workspace;
 
-mod whole;
+pub(super) mod whole;
 
 /// Returns a finding for each function whose multiplications differ from those of its row.
 pub(super) fn check(program: &Program, rows: &[Row]) -> Vec<String> {
@@ -30,14 +28,6 @@ pub(super) fn check(program: &Program, rows: &[Row]) -> Vec<String> {
             findings.push(format!("{}: {counted}; no row declares them", part.name));
         }
     }
-    findings
-}
-
-/// Returns a finding for each kernel whose tiles do not add up to the model's formula, or whose
-/// header does not state this formula.
-pub(super) fn of_whole_kernels(workspace: &Workspace) -> Vec<String> {
-    let mut findings = whole::differences(TABLE);
-    findings.extend(whole::headers(workspace));
     findings
 }
 
@@ -86,26 +76,6 @@ fn is_passes(counted: Multiplies, passes: &[Multiplies]) -> bool {
         rest = left.less(*pass);
     }
     false
-}
-
-/// Returns the instructions of a function by kind, as text. Loads, stores and shuffles are printed,
-/// but not compared.
-pub(super) fn figure(function: &Function) -> String {
-    let count = |is: fn(&Instruction) -> bool| function.code.iter().filter(|i| is(i)).count();
-    format!(
-        "{}; {} loads, {} stores, {} shuffles",
-        Multiplies::of(function.code.iter()),
-        count(|i| is_memory(i.operands.get(1..).unwrap_or(&[])) && i.mnemonic != "lea"),
-        count(|i| is_memory(i.operands.get(..1).unwrap_or(&[])) && i.mnemonic.contains("mov")),
-        count(|i| SHUFFLES.iter().any(|shuffle| i.mnemonic.starts_with(shuffle))),
-    )
-}
-
-/// The first letters of the instructions that move data between lanes.
-const SHUFFLES: [&str; 5] = ["valign", "vbroadcast", "vpbroadcast", "vperm", "vshuf"];
-
-fn is_memory(operands: &[Operand]) -> bool {
-    operands.iter().any(|operand| matches!(operand, Operand::Memory(_)))
 }
 
 #[cfg(test)]

@@ -37,10 +37,6 @@ const VOLATILE: [Gpr; 9] = [RAX, RCX, RDX, RSI, RDI, 8, 9, 10, 11];
 pub(crate) struct Seen {
     /// Keyed by address and text: a finding in a loop is reported only once.
     pub(crate) findings: BTreeSet<(u64, String)>,
-    /// Conditional jumps. If there are no findings, all of them depend on public values only.
-    pub(crate) branches: BTreeSet<u64>,
-    /// Instructions with an operand on the stack, except pushes and pops.
-    pub(crate) stack: BTreeSet<u64>,
     /// Arguments that are read: registers, and places above the return address.
     pub(crate) reads: BTreeSet<Gpr>,
     pub(crate) reads_stack: BTreeSet<i64>,
@@ -195,12 +191,7 @@ impl Walk<'_> {
     }
 
     fn returned(&mut self, state: &State) {
-        match &mut self.returns {
-            None => self.returns = Some(state.clone()),
-            Some(returns) => {
-                returns.join(state);
-            }
-        }
+        self.returns.get_or_insert_with(|| state.clone()).join(state);
     }
 
     fn find(&mut self, at: &Instruction, what: &str) {
@@ -260,9 +251,6 @@ impl Walk<'_> {
                 self.find(at, "an address depends on a secret");
             }
         }
-        if state.is_frame(memory) {
-            self.seen.stack.insert(at.address);
-        }
         if let Some(place) = state.place(memory)
             && (place.alignments, place.offset >= 8) == (0, true)
         {
@@ -271,7 +259,6 @@ impl Walk<'_> {
     }
 
     fn branch(&mut self, at: &Instruction, state: &State) -> Next {
-        self.seen.branches.insert(at.address);
         let secret = match at.mnemonic.as_str() {
             "jb" | "jae" => state.carry,
             "ja" | "jbe" => state.carry || state.flags,
@@ -348,12 +335,6 @@ impl Walk<'_> {
         if returns { Next::On } else { Next::End }
     }
 
-    /// Returns whether a callee's row declares this argument as a pointer to a struct.
-    fn takes_struct(&self, callee: &str, register: Gpr) -> bool {
-        kernels::declared(self.rows, callee)
-            .is_some_and(|(row, _)| row.structs.iter().any(|(taken, _)| *taken == register))
-    }
-
     /// Records the call. Returns false if the callee never returns.
     fn call_to(&mut self, at: &Instruction, state: &State, target: u64, pushed: i64) -> bool {
         let Some(callee) = self.program.callee(target).map(str::to_owned) else {
@@ -379,10 +360,9 @@ impl Walk<'_> {
         if never_returns(&callee) {
             return false;
         }
-        for register in ARGUMENTS {
-            if let Value::Struct(structure) = state.register(register)
-                && self.takes_struct(&callee, register)
-            {
+        let row = kernels::declared(self.rows, &callee).map(|(row, _)| row);
+        for (register, _) in row.iter().flat_map(|row| row.structs) {
+            if let Value::Struct(structure) = state.register(*register) {
                 self.seen.through.insert(structure.argument);
             }
         }

@@ -26,21 +26,16 @@ pub(super) const BLOCKS: &str = "3, 4, 1; 5, 4, 5; 4, 8, 2; 5, 8, 5";
 /// Returns a row whose arguments are all public.
 pub(crate) const fn row(
     path: &'static str,
-    branches: &'static str,
     instances: &'static str,
     work: fn(&[u64]) -> Work,
 ) -> Row {
-    Row { path, secret: &[], secret_stack: &[], structs: &[], branches, instances, work }
+    Row { path, secret: &[], secret_stack: &[], structs: &[], instances, work }
 }
 
 /// Returns a row of a function that contains no multiplications itself. Its first argument points
 /// to structs; the function passes their numbers to tiles.
-pub(super) const fn streams(
-    path: &'static str,
-    branches: &'static str,
-    instances: &'static str,
-) -> Row {
-    row(path, branches, instances, nothing).structs(&[(RDI, 1)])
+pub(super) const fn streams(path: &'static str, instances: &'static str) -> Row {
+    row(path, instances, nothing).structs(&[(RDI, 1)])
 }
 
 /// Returns W low halves and W high halves: a row of a product or a fold row.

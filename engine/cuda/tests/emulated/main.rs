@@ -4,6 +4,7 @@
 //!
 //! Each test runs longer with `TOLLGATE_TEST_LONG`.
 #![allow(clippy::unwrap_used, reason = "tests")]
+#![allow(unsafe_code, reason = "functions of the libraries that are emulated")]
 
 mod arithmetic;
 mod compiled;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use tollgate_cuda::{Event, Failure, Offload, Policy, Size};
-use tollgate_queue::{Class, Config, Lanes, PrivateJob, Queue, Request, Signing, Unit, Work};
+use tollgate_queue::{Class, Config, Lanes, PrivateJob, Queue, Request, Unit, Work};
 use tollgate_rsa::{Hash, Oaep, PrivateKey, TlsVersions};
 
 use crate::library::{EmulatedDriver, LONG, Value};
@@ -33,16 +33,13 @@ fn offloaded(log: &Log) -> usize {
 
 /// Signs `count` messages at once and checks the signatures.
 fn sign(queue: &Queue<PrivateJob>, key: &Arc<PrivateKey>, count: u8) {
-    let digests: Vec<_> = (0..count).map(|i| Hash::Sha256.digest(&[i])).collect();
-    let mut signatures = vec![vec![0; key.size()]; count.into()];
-    let work = Work::SignPkcs1v15 { hash: Hash::Sha256 };
-    let pairs = digests.iter().zip(&mut signatures);
-    let mut requests: Vec<_> =
-        pairs.map(|(digest, s)| Signing::new(key, work, digest.as_ref(), s)).collect();
-    queue.caller().unwrap().sign_many(&mut requests).unwrap();
-    for (i, request) in (0..count).zip(&requests) {
-        let signature = request.outcome().unwrap();
-        key.public().verify_pkcs1v15(Hash::Sha256, &[i], signature).unwrap();
+    let (caller, work) = (queue.caller().unwrap(), Work::SignPkcs1v15 { hash: Hash::Sha256 });
+    let digest = |i| Hash::Sha256.digest(&[i]);
+    let submit = |i| caller.submit(|job| job.load(key, work, digest(i).as_ref())).unwrap();
+    let tickets: Vec<_> = (0..count).map(submit).collect();
+    for (i, ticket) in (0..count).zip(tickets) {
+        let signature = ticket.wait().unwrap();
+        key.public().verify_pkcs1v15(Hash::Sha256, &[i], signature.output()).unwrap();
     }
 }
 

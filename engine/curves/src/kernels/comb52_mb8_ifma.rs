@@ -10,7 +10,6 @@
 // Counts    42 additions of 7 products; 43 x 30 permutations.
 // Time      constant: the only branch is the loop's; every entry is loaded.
 //! `comb52_mb8_ifma`: eight sums of table entries.
-#![forbid(unsafe_code)]
 
 use core::arch::x86_64::*;
 

@@ -9,7 +9,6 @@
 // Counts    7 additions of 7 products, 3 of 9; 8 x 8 x 15 operations to read the table.
 // Time      constant: the only branch is the loop's; every entry is loaded.
 //! `comb52_sum8_ifma`: one sum of table entries in eight parts.
-#![forbid(unsafe_code)]
 
 use core::arch::x86_64::*;
 use core::hint::black_box;

@@ -3,7 +3,6 @@
 // Counts    an addend 7 products, a point 9; no doublings.
 // Time      constant: no branch or address depends on a point.
 //! `edwards52_ifma`: points in lanes, for the kernels that generate keys.
-#![forbid(unsafe_code)]
 
 use super::field52_ifma::{Columns, Element, each};
 use crate::vectors::V;

@@ -9,7 +9,6 @@
 //           carry 1 madd and 10 operations.
 // Time      constant: no branch or address depends on an element.
 //! `field52_ifma`: elements of the field in lanes, for the kernels of X25519.
-#![forbid(unsafe_code)]
 
 use core::arch::x86_64::*;
 

@@ -9,7 +9,6 @@
 // Counts    per bit of k 3 products of 50 madds, and 13 madds for 121665 and carries.
 // Time      constant: the only branch is the loop's; bits of k choose lanes of a permutation.
 //! `ladder51_quad_ifma`: one Montgomery ladder in four lanes.
-#![forbid(unsafe_code)]
 
 use core::arch::x86_64::*;
 use core::hint::black_box;

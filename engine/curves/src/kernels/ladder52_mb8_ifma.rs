@@ -10,7 +10,6 @@
 // products. Only the operands of the doubling are exchanged: exchanging the two points exchanges DA
 // and CB, and neither (DA + CB)^2 nor (DA - CB)^2 changes.
 //! `ladder52_mb8_ifma`: eight Montgomery ladders.
-#![forbid(unsafe_code)]
 
 use core::arch::x86_64::*;
 

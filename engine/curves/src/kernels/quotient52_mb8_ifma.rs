@@ -7,7 +7,6 @@
 // Counts    3 products before the inversion, 5 after it.
 // Time      constant: no branch or address depends on x or z.
 //! `quotient52_mb8_ifma`: one inversion for eight lanes.
-#![forbid(unsafe_code)]
 
 use core::arch::x86_64::*;
 

@@ -1,5 +1,4 @@
 //! Tables of multiples of the base point in lanes. Nothing here is secret.
-#![forbid(unsafe_code)]
 
 use super::kernels::p256_comb_mb8_ifma::{self, BITS, WINDOWS, Window};
 use super::kernels::p256_comb_mulx::ENTRIES;

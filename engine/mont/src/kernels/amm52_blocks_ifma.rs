@@ -28,7 +28,6 @@
 // no shuffle. Only at the end of a block, its columns move by one lane. Columns stay below 2^62
 // (`blocks.rs`).
 //! `amm52_blocks_ifma`: rows of the product and of the reduction in turn, with a lane per block.
-#![forbid(unsafe_code)]
 
 use core::arch::x86_64::*;
 use core::hint::black_box;

@@ -7,7 +7,6 @@
 // Time      constant: no branch or address depends on x, y, m or k0.
 //! `amm52_blocks_portable`: the textbook method, number by number, on limbs. Other kernels on lane
 //! blocks are tested against it.
-#![forbid(unsafe_code)]
 
 use zeroize::Zeroize;
 

@@ -8,7 +8,6 @@
 //! Unrolled, 60 or 80 rows are 20 KB of code and need more accumulators than there are registers.
 //! Here only the rows of one block are unrolled. The loop passes the state of the next block from
 //! one pass to the next: its columns, and the digit of the next row.
-#![forbid(unsafe_code)]
 
 use core::arch::x86_64::*;
 use core::hint::black_box;

@@ -11,7 +11,6 @@
 // Time      constant: no branch or address depends on x, y, m, b1 or k0.
 // Model     amm52_mb8_portable.
 //! `amm52_mb8_avx512`: products of half digits and of their sums, then fold rows.
-#![forbid(unsafe_code)]
 
 use super::tiles26::amm26;
 use super::tiles26_avx512::{Digits, Factors, groups, mul_tile, reduce, split, split_block, zero};

@@ -11,7 +11,6 @@
 // Time      constant: no branch or address depends on x, y, m, b1 or k0.
 // Model     amm52_mb8_portable.
 //! `amm52_mb8_avxifma`: product, then fold rows; blocks of W digits in 16 registers.
-#![forbid(unsafe_code)]
 
 macro_rules! amm52 {
     ($tiles:ident, $isa:literal) => {

@@ -12,7 +12,6 @@
 // Time      constant: no branch or address depends on x, y, m, b1 or k0.
 // Model     amm52_mb8_portable.
 //! `amm52_mb8_ifma`: product, then fold rows; blocks of W digits in registers.
-#![forbid(unsafe_code)]
 
 use core::arch::x86_64::*;
 

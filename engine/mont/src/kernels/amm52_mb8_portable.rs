@@ -8,7 +8,6 @@
 // Time      constant: no branch or address depends on x, y, m or k0.
 //! `amm52_mb8_portable`: textbook rows, digit by digit. All eight-lane kernels are tested against
 //! it.
-#![forbid(unsafe_code)]
 
 use crate::word::{DIGIT, Row, Word};
 

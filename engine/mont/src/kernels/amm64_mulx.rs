@@ -7,7 +7,6 @@
 // Time      constant: no branch or address depends on x, y, m or k0.
 // Model     amm64_portable.
 //! `amm64_mulx`: product tile by tile, then reduction tile by tile.
-#![forbid(unsafe_code)]
 
 use tollgate_cpu::HaveAdxBmi2;
 

@@ -6,7 +6,6 @@
 // Counts    2K^2 + K products.
 // Time      constant: no branch or address depends on x, y, m or k0.
 //! `amm64_portable`: other limb kernels are tested against this one.
-#![forbid(unsafe_code)]
 
 use crate::word::Word;
 

@@ -10,7 +10,6 @@
 // Time      constant: no branch or address depends on x, m, b1 or k0.
 // Model     amm52_mb8_portable, with y = x.
 //! `ams52_mb8_avx2`: squares of blocks, products of different blocks once, then fold rows.
-#![forbid(unsafe_code)]
 
 use super::tiles26::ams26;
 use super::tiles26_avx2::{Digits, Factors, add, groups, mul_tile, reduce, split, sq_tile};

@@ -11,7 +11,6 @@
 // Time      constant: no branch or address depends on x, m, b1 or k0.
 // Model     amm52_mb8_portable, with y = x.
 //! `ams52_mb8_avxifma`: cross products of blocks once, squares of blocks, then fold rows.
-#![forbid(unsafe_code)]
 
 macro_rules! ams52 {
     ($tiles:ident, $isa:literal) => {

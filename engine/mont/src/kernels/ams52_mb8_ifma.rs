@@ -14,7 +14,6 @@
 // Time      constant: no branch or address depends on x, m, b1 or k0.
 // Model     amm52_mb8_portable, with y = x.
 //! `ams52_mb8_ifma`: cross products of blocks once, squares of blocks, then fold rows.
-#![forbid(unsafe_code)]
 
 use core::arch::x86_64::*;
 

@@ -9,7 +9,6 @@
 // Model     amm64_portable, with y = x.
 //! `ams64_mulx`: computes products of different limbs tile by tile, once. Then doubles them, adds
 //! the squares of the limbs, and reduces tile by tile.
-#![forbid(unsafe_code)]
 
 use tollgate_cpu::HaveAdxBmi2;
 

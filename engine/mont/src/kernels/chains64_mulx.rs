@@ -2,6 +2,7 @@
 // computes.
 // Soundness: SOUNDNESS.md#inline-assembly.
 //! Carry chains of the limb kernels.
+#![allow(unsafe_code, reason = "inline assembly")]
 
 use core::arch::asm;
 

@@ -24,7 +24,6 @@
 // lower half. Products of the differences are then added, not subtracted, and can accumulate onto
 // the columns.
 //! `fold52_halves_ifma`: a reduction whose products use Karatsuba's method on halves.
-#![forbid(unsafe_code)]
 
 use core::arch::x86_64::*;
 

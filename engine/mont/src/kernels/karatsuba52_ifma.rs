@@ -17,7 +17,6 @@
 // Columns. A column of a product of W <= 20 digits is below 2W * 2^52 < 2^58. A middle column is
 // the sum of two such columns, minus a third, plus one or two clean digits.
 //! `karatsuba52_ifma`: three products of half the digits instead of four.
-#![forbid(unsafe_code)]
 
 use core::arch::x86_64::*;
 

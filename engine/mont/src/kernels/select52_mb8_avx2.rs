@@ -5,7 +5,6 @@
 // Time      constant: every entry is read; no branch or address depends on the index or the table.
 // Model     select_portable.
 //! `select52_mb8_avx2`: masks every entry; each pass reads a few digits of all entries.
-#![forbid(unsafe_code)]
 
 use core::arch::x86_64::*;
 

@@ -13,7 +13,6 @@
 // index is in the pair, z := z ? odd entry : even entry. This is one operation for two entries. On
 // Intel's processors it uses the same two ports as a multiplication.
 //! `select52_mb8_avx512`: one operation for two entries.
-#![forbid(unsafe_code)]
 
 use core::arch::x86_64::*;
 

@@ -4,7 +4,6 @@
 // Time      constant: every entry is read; no branch or address depends on the index or the table.
 // Model     select_portable.
 //! `select64_sse2`: two limbs at a time, with instructions of every x86-64 processor.
-#![forbid(unsafe_code)]
 
 use core::arch::x86_64::*;
 

@@ -3,7 +3,6 @@
 //
 // Time      constant: every entry is read; no branch or address depends on the index or the table.
 //! `select_portable`: for limbs and for rows.
-#![forbid(unsafe_code)]
 
 use crate::word::Word;
 

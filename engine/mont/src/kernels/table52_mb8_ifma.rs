@@ -13,7 +13,6 @@
 // One call computes all entries, by the functions of ams52_mb8_ifma and amm52_mb8_ifma, to avoid
 // the cost of a call for each product (see window52_mb8_ifma).
 //! `table52_mb8_ifma`: squares and products of one tile, from earlier entries.
-#![forbid(unsafe_code)]
 
 use super::short52_ifma::{amm_short, ams_short};
 use super::window52_mb8_ifma::Stream;

@@ -29,7 +29,6 @@
 //!
 //! `tiles26_avx2` and `tiles26_avx512` expand `tiles26`, and the kernels' files the other macros.
 //! The names of the vector type V and of its operations are those of the file that expands them.
-#![forbid(unsafe_code)]
 
 /// Adds R = `a.len()` rows of a product to a window of W - 1 columns. If ACC, also adds the columns
 /// of t above the window. Each iteration does two rows: one is too short for the core's front end.
@@ -221,8 +220,8 @@ macro_rules! tiles26 {
             });
         }
 
-        /// Combines a column of three kinds and a carry. Returns the low half of its digit, the high
-        /// half (the bits above it are a carry), and the carry of the column.
+        /// Combines a column of three kinds and a carry. Returns the low half of its digit, the
+        /// high half (the bits above it are a carry), and the carry of the column.
         #[inline]
         #[target_feature(enable = $isa)]
         fn close([l, h, s]: [V; KINDS], carry: V) -> (V, V, V) {

@@ -1,6 +1,5 @@
 // The tiles of `tiles26` on 256-bit vectors, two groups of four numbers.
 //! Tiles of the eight-lane kernels: AVX2.
-#![forbid(unsafe_code)]
 
 pub(super) use core::arch::x86_64::{
     __m256i as V, _mm256_add_epi64 as add, _mm256_setzero_si256 as zero,

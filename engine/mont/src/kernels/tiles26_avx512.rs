@@ -1,6 +1,5 @@
 // The tiles of `tiles26` on 512-bit vectors, one group of eight numbers.
 //! Tiles of the eight-lane kernels: AVX-512F.
-#![forbid(unsafe_code)]
 
 pub(super) use core::arch::x86_64::{
     __m512i as V, _mm512_add_epi64 as add, _mm512_setzero_si512 as zero,

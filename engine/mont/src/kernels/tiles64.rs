@@ -20,7 +20,6 @@
 // a*b + t + w <= (2^{64W} - 1)^2 + 2 * (2^{64W} - 1) = 2^{128W} - 1. So w + carry is below 2^{64W},
 // and the next tile takes the carry with the lowest limb of its window.
 //! Products and squares of limbs, over tiles of W limbs.
-#![forbid(unsafe_code)]
 
 /// The operations on tiles of W limbs: the first W limbs of each operand.
 pub(super) trait Tile<const W: usize>: Copy {

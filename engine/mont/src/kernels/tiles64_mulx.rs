@@ -13,6 +13,7 @@
 // operands may not name rbx, but a row needs all registers that they may name and rbx.
 // Soundness: SOUNDNESS.md#inline-assembly.
 //! Tiles of the limb kernels: MULX, ADCX, ADOX.
+#![allow(unsafe_code, reason = "inline assembly")]
 
 use core::arch::asm;
 

@@ -1,5 +1,4 @@
 //! Loops that macros unroll, before LLVM.
-#![forbid(unsafe_code)]
 
 /// Repeats the block for each constant J below W <= 20. Since the macro unrolls it, arrays of
 /// vectors become registers regardless of LLVM's thresholds for unrolling.

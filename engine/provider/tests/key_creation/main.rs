@@ -1,13 +1,14 @@
 //! Keys that a program creates after operations of this provider: the default provider creates
 //! them, of all curves and sizes, as without this provider.
 #![allow(clippy::unwrap_used, reason = "tests")]
+#![allow(unsafe_code, reason = "functions of libcrypto")]
 
 #[path = "../host/mod.rs"]
 mod host;
 
-use core::ffi::{CStr, c_char, c_int};
+use core::ffi::{CStr, c_char, c_int, c_void};
 use core::ptr;
-use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use core::time::Duration;
 use std::thread;
 
@@ -254,6 +255,72 @@ fn forked() {
     assert!(creates());
 }
 
+/// A provider without algorithms. While it is asked for key management, it empties libcrypto's
+/// cache, as another thread could at that moment.
+mod flusher {
+    use core::sync::atomic::AtomicPtr;
+
+    use tollgate_provider::{OSSL_CORE_HANDLE, OSSL_DISPATCH};
+
+    use super::*;
+
+    /// How often the provider empties the cache again.
+    pub(super) static FLUSHES: AtomicUsize = AtomicUsize::new(0);
+    static CONTEXT: AtomicPtr<libcrypto::OSSL_LIB_CTX> = AtomicPtr::new(ptr::null_mut());
+
+    #[repr(C)]
+    struct Row {
+        number: c_int,
+        function: *const c_void,
+    }
+
+    struct Functions([Row; 2]);
+
+    // SAFETY: a number and a function, which never change.
+    unsafe impl Sync for Functions {}
+
+    static FUNCTIONS: Functions = Functions([
+        // OSSL_FUNC_PROVIDER_QUERY_OPERATION
+        Row { number: 1027, function: query as *const c_void },
+        Row { number: 0, function: ptr::null() },
+    ]);
+
+    unsafe extern "C" fn query(
+        _provctx: *mut c_void,
+        operation: c_int,
+        _no_cache: *mut c_int,
+    ) -> *const c_void {
+        const OSSL_OP_KEYMGMT: c_int = 10;
+        let is_due = || FLUSHES.fetch_update(Relaxed, Relaxed, |n| n.checked_sub(1)).is_ok();
+        if operation == OSSL_OP_KEYMGMT && is_due() {
+            flush(CONTEXT.load(Relaxed));
+        }
+        ptr::null()
+    }
+
+    unsafe extern "C" fn init(
+        handle: *const OSSL_CORE_HANDLE,
+        _input: *const OSSL_DISPATCH,
+        output: *mut *const OSSL_DISPATCH,
+        provctx: *mut *mut c_void,
+    ) -> c_int {
+        // SAFETY: the caller's variable.
+        unsafe { output.write(FUNCTIONS.0.as_ptr().cast()) };
+        // SAFETY: the caller's variable.
+        unsafe { provctx.write(handle.cast_mut().cast()) };
+        1
+    }
+
+    pub(super) fn load(host: &Host) {
+        CONTEXT.store(host.context, Relaxed);
+        let name = c"flusher".as_ptr();
+        // SAFETY: a context, and a name and a function that live as long as the program.
+        let added = unsafe { libcrypto::OSSL_PROVIDER_add_builtin(host.context, name, init) };
+        assert_eq!(added, 1, "{}", errors());
+        host.load(c"flusher");
+    }
+}
+
 /// Empties libcrypto's cache of methods.
 fn flush(context: *mut libcrypto::OSSL_LIB_CTX) {
     // SAFETY: a context and a text.
@@ -261,6 +328,34 @@ fn flush(context: *mut libcrypto::OSSL_LIB_CTX) {
     assert!(!null.is_null(), "{}", errors());
     // SAFETY: loaded above.
     unsafe { libcrypto::OSSL_PROVIDER_unload(null) };
+}
+
+/// The cache is emptied after this provider has filled it, and before libcrypto caches the key
+/// management of an operation.
+#[test]
+fn after_a_flush_during_a_fetch() {
+    for query in QUERIES {
+        let Some(host) = Host::with_curves("ecdsa = on") else { return };
+        flusher::load(&host);
+        for flushes in 1..=10 {
+            flush(host.context);
+            flusher::FLUSHES.store(flushes, Relaxed);
+            sign(&host, query);
+            flusher::FLUSHES.store(0, Relaxed);
+            let ec = generate_ec(&host, query, c"P-384");
+            assert_eq!(
+                ec.map(|key| key.provider()).as_deref(),
+                Ok("default"),
+                "{query:?}, {flushes}"
+            );
+            let rsa = generate_rsa(&host, query, 512, 2);
+            assert_eq!(
+                rsa.map(|key| key.provider()).as_deref(),
+                Ok("default"),
+                "{query:?}, {flushes}"
+            );
+        }
+    }
 }
 
 /// Threads at work repair the cache after each flush.

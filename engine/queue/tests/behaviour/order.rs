@@ -5,7 +5,7 @@ use std::thread;
 
 use tollgate_queue::{Caller, Config, Error};
 
-use super::toy::{Doubler, Doubling, Refused};
+use super::toy::{Doubler, Doubling};
 use super::{Toy, doubled, four, queue};
 
 #[test]
@@ -19,7 +19,7 @@ fn a_batch_contains_all_waiting_requests() {
     let stats = queue.stats().unwrap();
     assert_eq!((stats.submitted, stats.done, stats.failed, stats.cancelled), (6, 6, 0, 0));
     assert_eq!((stats.fill[4], stats.fill[2], stats.batches()), (1, 1, 2));
-    assert_eq!((stats.mean_fill(), stats.response_ns.len()), (3.0, 6));
+    assert_eq!((stats.mean_fill(), stats.lingered), (3.0, 0));
     assert_eq!(queue.slots_in_use().unwrap(), 0);
 }
 
@@ -73,22 +73,6 @@ fn a_flood_of_one_caller_or_key_does_not_block_others() {
     }
 }
 
-#[test]
-fn run_many_with_more_requests_than_slots() {
-    let (queue, caller, _) = four();
-    let mut found = vec![None; 1000];
-    let fill = |i: usize, job: &mut Doubling| {
-        job.x = i as u64;
-        if i % 10 == 3 { Err(Refused) } else { Ok(()) }
-    };
-    caller.run_many(1000, fill, |i, end| found[i] = Some(end.map(|job| job.doubled))).unwrap();
-    for (i, end) in (0..).zip(found) {
-        let expected = if i % 10 == 3 { Err(Error::Rejected(Refused)) } else { Ok(2 * i) };
-        assert_eq!(end.unwrap(), expected);
-    }
-    assert_eq!(queue.slots_in_use().unwrap(), 0);
-}
-
 /// After a batch of several requests the next batch lingers; `arrivals.rs` tests how long.
 #[test]
 fn a_lingering_leader_takes_new_requests() {
@@ -99,7 +83,7 @@ fn a_lingering_leader_takes_new_requests() {
     let caller = queue.caller().unwrap();
     let submit = |x| caller.submit(Doubling::of(x)).unwrap();
     // Repeat until requests arrive fast enough; the machine may be busy.
-    while queue.stats().unwrap().linger_ns.is_empty() {
+    while queue.stats().unwrap().lingered == 0 {
         let pair = [submit(1), submit(2)];
         pair.into_iter().for_each(|ticket| drop(ticket.wait().unwrap()));
         thread::scope(|scope| {

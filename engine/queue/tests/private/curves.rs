@@ -10,7 +10,7 @@ use tollgate_queue::{
 };
 use tollgate_rsa::{Hash, PrivateKey};
 
-use crate::queue;
+use crate::{queue, run_together};
 
 fn secret(number: u8) -> Arc<SecretKey> {
     Arc::new(SecretKey::from_bytes(&[number; 32]))
@@ -51,7 +51,6 @@ fn jobs_of_all_kinds_share_a_queue() {
     let work = Work::SignPkcs1v15 { hash: Hash::Sha256 };
     let digest = |i: usize| Hash::Sha256.digest(&i.to_be_bytes());
     let number = |i: usize| u8::try_from(i).unwrap();
-    let mut seen = [0; 3];
     let load = |i: usize, job: &mut PrivateJob| {
         match i % 3 {
             0 => job.load(&rsa, work, digest(i).as_ref())?,
@@ -60,22 +59,17 @@ fn jobs_of_all_kinds_share_a_queue() {
         }
         Ok(())
     };
-    caller
-        .run_many(60, load, |i, end| {
-            let output = end.unwrap().output();
-            seen[i % 3] += 1;
-            match i % 3 {
-                0 => assert_eq!(output.len(), rsa.size()),
-                1 => {
-                    let shared =
-                        X25519::best().unwrap().agree(&secret(number(i)), &peer(number(i)));
-                    assert_eq!(output, shared.unwrap().as_bytes(), "job {i}");
-                }
-                _ => assert!(is_valid(&key, digest(i).as_ref(), output), "job {i}"),
+    for (i, output) in run_together(&caller, 60, load).into_iter().enumerate() {
+        let output = output.unwrap();
+        match i % 3 {
+            0 => assert_eq!(output.len(), rsa.size()),
+            1 => {
+                let shared = X25519::best().unwrap().agree(&secret(number(i)), &peer(number(i)));
+                assert_eq!(output, shared.unwrap().as_bytes(), "job {i}");
             }
-        })
-        .unwrap();
-    assert_eq!(seen, [20; 3]);
+            _ => assert!(is_valid(&key, digest(i).as_ref(), &output), "job {i}"),
+        }
+    }
     let stats = queue.stats().unwrap();
     assert_eq!((stats.done, stats.faults), (60, 0));
     if X25519::best().unwrap().has_lanes() {
@@ -95,13 +89,11 @@ fn a_peer_of_low_order_gets_no_secret_and_disturbs_no_other_job() {
         job.load_x25519(&secret(1), &peers(i));
         Ok(())
     };
-    caller
-        .run_many(8, load, |i, end| {
-            let expected = X25519::best().unwrap().agree(&secret(1), &peers(i));
-            let expected = expected.as_ref().map_or(&[][..], |shared| shared.as_bytes());
-            assert_eq!(end.unwrap().output(), expected, "job {i}");
-        })
-        .unwrap();
+    for (i, output) in run_together(&caller, 8, load).into_iter().enumerate() {
+        let expected = X25519::best().unwrap().agree(&secret(1), &peers(i));
+        let expected = expected.as_ref().map_or(&[][..], |shared| shared.as_bytes());
+        assert_eq!(output.unwrap(), expected, "job {i}");
+    }
 }
 
 #[test]
@@ -213,13 +205,13 @@ fn a_faulty_lane_is_quarantined_and_its_job_runs_elsewhere() {
     let units: [Box<dyn Unit<_>>; 2] =
         [Box::new(Faulty(Lanes::new(0).unwrap())), Box::new(Lanes::new(1).unwrap())];
     let queue = Queue::start(config, units).unwrap();
-    let (caller, key, mut signatures) = (queue.caller().unwrap(), p256_key(), Vec::new());
+    let (caller, key) = (queue.caller().unwrap(), p256_key());
     let load = |_, job: &mut PrivateJob| {
         job.load_ecdsa(&key, &[7; 32], &[1; 32]);
         Ok(())
     };
-    caller.run_many(8, load, |_, end| signatures.push(end.unwrap().output().to_vec())).unwrap();
-    assert!(is_valid(&key, &[7; 32], &signatures[0]));
+    let signatures = run_together(&caller, 8, load);
+    assert!(is_valid(&key, &[7; 32], signatures[0].as_ref().unwrap()));
     assert!(signatures.iter().all(|signature| *signature == signatures[0]));
     let stats = queue.stats().unwrap();
     assert_eq!((stats.done, stats.faults, stats.retried, stats.quarantines), (8, 1, 1, 1));

@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use tollgate_queue::{Error, PrivateError, Signing, Work};
+use tollgate_queue::{Error, PrivateError, Work};
 use tollgate_rsa::{Hash, Oaep, PrivateKey, Rejected, TlsVersions, Workspace, eme_pkcs1v15};
 
-use crate::queue;
+use crate::{queue, run_together};
 
 const VERSIONS: TlsVersions = TlsVersions { client: 0x0303, negotiated: None };
 const TLS: Work = Work::DecryptTlsPremaster { versions: VERSIONS };
@@ -96,21 +96,17 @@ fn every_kind_alone_and_in_batches() {
         };
         asked.push((at, work, input, expected));
     }
-    let mut outputs: Vec<_> = asked.iter().map(|(at, ..)| vec![0; peers[*at].key.size()]).collect();
-    for ((at, work, input, expected), output) in asked.iter().zip(&mut outputs) {
-        let got = caller.private(&peers[*at].key, *work, input, output).unwrap();
+    for (at, work, input, expected) in &asked {
+        let mut output = vec![0; peers[*at].key.size()];
+        let got = caller.private(&peers[*at].key, *work, input, &mut output).unwrap();
         assert_eq!(got, expected, "{work:?} alone");
     }
-    let mut requests: Vec<_> = asked
-        .iter()
-        .zip(&mut outputs)
-        .map(|((at, work, input, _), output)| Signing::new(&peers[*at].key, *work, input, output))
-        .collect();
-    caller.sign_many(&mut requests).unwrap();
-    for (request, (_, work, _, expected)) in requests.iter().zip(&asked) {
-        assert_eq!(request.outcome().unwrap(), expected, "{work:?} in a batch");
-        let shown = format!("{request:?}");
-        assert!(!shown.contains(&format!("{expected:?}")), "Debug shows a result: {shown}");
+    let results = run_together(&caller, asked.len(), |i, job| {
+        let (at, work, input, _) = &asked[i];
+        job.load(&peers[*at].key, *work, input)
+    });
+    for (result, (_, work, _, expected)) in results.iter().zip(&asked) {
+        assert_eq!(result.as_ref(), Ok(expected), "{work:?} in a batch");
     }
 }
 
@@ -180,20 +176,13 @@ fn invalid_ciphertexts_give_one_error_and_do_not_affect_others() {
         ];
         let neighbours = bad.iter().flat_map(|(work, c)| [(oaep(LABEL), &good), (*work, c)]);
         let asked: Vec<_> = neighbours.collect();
-        let mut outputs = vec![vec![0; size]; asked.len()];
-        let mut requests: Vec<_> = asked
-            .iter()
-            .zip(&mut outputs)
-            .map(|((work, c), output)| Signing::new(&peer.key, *work, c, output))
-            .collect();
-        caller.sign_many(&mut requests).unwrap();
+        let results = run_together(&caller, asked.len(), |i, job| {
+            let (work, c) = asked[i];
+            job.load(&peer.key, work, c)
+        });
         let failed: PrivateError = Error::Rejected(Rejected::DecryptionFailed.into());
-        for pair in requests.chunks(2) {
-            assert_eq!(pair[0].outcome(), Ok(&b"data"[..]));
-            assert_eq!(pair[1].outcome(), Err(failed.clone()));
+        for pair in results.chunks(2) {
+            assert_eq!(*pair, [Ok(b"data".to_vec()), Err(failed.clone())]);
         }
-        drop(requests);
-        let left = outputs.iter().skip(1).step_by(2).flatten().any(|&byte| byte != 0);
-        assert!(!left, "a refused request has no output");
     }
 }

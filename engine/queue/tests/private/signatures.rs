@@ -5,10 +5,10 @@ use std::sync::Arc;
 use openssl::hash::MessageDigest;
 use openssl::pkey::PKey;
 use openssl::sign::{RsaPssSaltlen, Verifier};
-use tollgate_queue::{Error, PrivateError, Signing, Work};
+use tollgate_queue::{Error, PrivateError, Work};
 use tollgate_rsa::{Error as Refusal, Hash, Misuse, PrivateKey, Pss, Rejected, Salt};
 
-use crate::queue;
+use crate::{queue, run_together};
 
 const PEMS: [&str; 5] = [
     include_str!("../../../../vectors/keys/rsa-512.pem"),
@@ -43,18 +43,12 @@ fn many_signatures_of_keys_of_all_sizes_verify() {
     // more of the small sizes than fit one batch
     let order: Vec<_> =
         (0..60).map(|i| (if i % 6 < 3 { i % 3 } else { i % 5 }, [PKCS1V15, PSS][i % 2])).collect();
-    let mut signatures: Vec<_> = order.iter().map(|(key, _)| vec![0; keys[*key].size()]).collect();
-    let mut requests: Vec<_> = order
-        .iter()
-        .zip(&mut signatures)
-        .map(|((key, work), signature)| {
-            Signing::new(&keys[*key], *work, digest.as_ref(), signature)
-        })
-        .collect();
-    caller.sign_many(&mut requests).unwrap();
-    assert!(requests.iter().all(|request| request.outcome().is_ok()));
+    let signatures = run_together(&caller, order.len(), |i, job| {
+        let (key, work) = order[i];
+        job.load(&keys[key], work, digest.as_ref())
+    });
     for ((key, work), signature) in order.into_iter().zip(signatures) {
-        assert!(verifies(PEMS[key], work, &signature), "key {key}, {work:?}");
+        assert!(verifies(PEMS[key], work, &signature.unwrap()), "key {key}, {work:?}");
     }
 }
 
@@ -108,20 +102,14 @@ fn impossible_requests_are_refused_without_affecting_others() {
         (Work::Raw, digest.as_ref(), rejected(buffer.into())),
         (PKCS1V15, digest.as_ref(), Ok(())),
     ];
-    let mut outputs = vec![vec![0; 64]; asked.len()];
-    let mut requests: Vec<_> = asked
-        .iter()
-        .zip(&mut outputs)
-        .map(|((work, input, _), output)| Signing::new(&key, *work, input, output))
-        .collect();
-    caller.sign_many(&mut requests).unwrap();
-    for (request, (.., expected)) in requests.iter().zip(&asked) {
-        assert_eq!(&request.outcome().map(drop), expected);
+    let results = run_together(&caller, asked.len(), |i, job| {
+        let (work, input, _) = &asked[i];
+        job.load(&key, *work, input)
+    });
+    for (result, (.., expected)) in results.iter().zip(&asked) {
+        assert_eq!(&result.clone().map(drop), expected);
     }
-    for (output, (.., expected)) in outputs.iter().zip(&asked) {
-        assert_eq!(output.iter().any(|&byte| byte != 0), expected.is_ok());
-    }
-    assert!(verifies(PEMS[0], PKCS1V15, &outputs[0]) && outputs[0] == outputs[6]);
+    assert!(verifies(PEMS[0], PKCS1V15, results[0].as_ref().unwrap()) && results[0] == results[6]);
     let mut short = [0; 63];
     let refused = caller.private(&key, PKCS1V15, digest.as_ref(), &mut short).unwrap_err();
     let buffer = Misuse::BufferLength { found_bytes: 63, expected_bytes: 64 };

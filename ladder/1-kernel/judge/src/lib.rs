@@ -12,7 +12,6 @@
 //! println!("{products} products are right");
 //! # Ok::<(), tollgate_judge::Refused>(())
 //! ```
-#![forbid(unsafe_code)]
 
 pub mod contract;
 mod time;

@@ -11,12 +11,12 @@ use openssl::pkey::{PKey, Private};
 use tollgate_bench::{Contender, Wrong};
 use tollgate_server::KeyKind;
 use tollgate_server::in_memory::{Source, Worker};
-use tollgate_tls_client::{Cipher, Group, MacHash};
+use tollgate_tls_client::Group;
 
 use self::record::record;
 use crate::error::Error;
-use crate::libcrypto::{self, Form, jobs};
-use crate::primitive::{Primitive, PrivateOperation};
+use crate::libcrypto::{self, jobs};
+use crate::primitive::{Primitive, PrivateOperation, hash_name};
 
 /// RSA operations after which OpenSSL makes a new blinding pair (`BN_BLINDING_COUNTER`). This costs
 /// about as much as the operation itself. A median of single operations would miss it.
@@ -48,28 +48,6 @@ const fn group_names(group: Group) -> (&'static CStr, Option<&'static CStr>) {
 fn generate(group: Group, source: Source<'_>) -> Result<PKey<Private>, ErrorStack> {
     let (algorithm, name) = group_names(group);
     libcrypto::generate(source, algorithm, name)
-}
-
-/// OpenSSL's name of a hash function.
-const fn hash_name(hash: MacHash) -> &'static CStr {
-    match hash {
-        MacHash::Sha1 => c"SHA1",
-        MacHash::Sha256 => c"SHA256",
-        MacHash::Sha384 => c"SHA384",
-    }
-}
-
-/// OpenSSL's name of a record cipher.
-const fn cipher_name(cipher: Cipher) -> &'static str {
-    match cipher {
-        Cipher::Aes128Gcm => "AES-128-GCM",
-        Cipher::Aes256Gcm => "AES-256-GCM",
-        Cipher::ChaCha20Poly1305 => "ChaCha20-Poly1305",
-        Cipher::Aes128Cbc(_) => "AES-128-CBC",
-        Cipher::Aes256Cbc(_) => "AES-256-CBC",
-        Cipher::TripleDesCbc(_) => "DES-EDE3-CBC",
-        Cipher::Rc4(_) => "RC4",
-    }
 }
 
 /// A call that returns whether its result is right.
@@ -136,7 +114,8 @@ fn private(
     worker: &Worker,
 ) -> Result<Call<'_>, ErrorStack> {
     let (source, key) = (worker.source(), worker.key());
-    let sign = move |form| libcrypto::sign(source, key, kind.digest(), form, &[1; SIGNED_BYTES]);
+    let sign =
+        move |is_pss| libcrypto::sign(source, key, kind.digest(), is_pss, &[1; SIGNED_BYTES]);
     Ok(match operation {
         PrivateOperation::Decrypt => {
             let mut premaster = [5; 48];
@@ -145,13 +124,13 @@ fn private(
             Box::new(move || Ok(libcrypto::decrypt(source, key, &ciphertext)? == premaster))
         }
         PrivateOperation::SignPkcs1 => {
-            let expected = sign(Form::Plain)?;
-            Box::new(move || Ok(sign(Form::Plain)? == expected))
+            let expected = sign(false)?;
+            Box::new(move || Ok(sign(false)? == expected))
         }
         // Each signature has a new salt. Without verification, only the length can be checked.
-        PrivateOperation::SignPss => Box::new(move || Ok(sign(Form::Pss)?.len() == key.size())),
+        PrivateOperation::SignPss => Box::new(move || Ok(sign(true)?.len() == key.size())),
         // The length of an ECDSA signature varies by some bytes.
-        PrivateOperation::Sign => Box::new(move || Ok(sign(Form::Plain)?.len() > key.size() / 2)),
+        PrivateOperation::Sign => Box::new(move || Ok(sign(false)?.len() > key.size() / 2)),
     })
 }
 

@@ -19,7 +19,7 @@ pub use self::agreement::{agree, encoded_public, generate};
 pub(crate) use self::agreement::{encapsulate, has_keys_of};
 pub(crate) use self::kdf::{expand, extract, prf};
 pub(crate) use self::mac::Mac;
-pub(crate) use self::private_key::{Form, decrypt, encrypt, sign};
+pub(crate) use self::private_key::{decrypt, encrypt, sign};
 
 fn check(result: c_int) -> Result<(), ErrorStack> {
     if result == 1 { Ok(()) } else { Err(ErrorStack::get()) }

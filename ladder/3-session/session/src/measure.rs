@@ -138,7 +138,7 @@ fn primitives(all: &[Prepared<'_>]) -> Result<BTreeMap<Subject, (Primitive, u32,
     for Prepared { session, need, batches, .. } in all {
         for (primitive, _) in need.counts() {
             let batch = batches.size(primitive);
-            let subject = primitive.subject(session, batch).map_err(Error::figure)?;
+            let subject = primitive.subject(session, batch)?;
             primitives.entry(subject).or_insert((primitive, batch, *session));
         }
     }

@@ -1,5 +1,6 @@
 //! Calls of libcrypto that a session needs and that can be measured alone.
 
+use core::ffi::CStr;
 use core::fmt;
 
 use tollgate_record::vocabulary as word;
@@ -75,6 +76,7 @@ impl Primitive {
     /// The subject of the primitive's figure, if it runs in batches of this size. It names the key
     /// or the engine only if that affects the cost.
     pub(crate) fn subject(self, session: &Session, batch: u32) -> Result<Subject, BadSubject> {
+        let cipher_word = |cipher| cipher_name(cipher).to_ascii_lowercase();
         let name = match self {
             Self::Private(operation) => format!("{}/{operation}", session.key),
             Self::Generate(group) => format!("{}/generate", group_word(group)),
@@ -83,7 +85,7 @@ impl Primitive {
             Self::Prf(hash, _) => format!("tls12-prf{}", suffix(hash)),
             Self::Extract(hash) => format!("hkdf-extract{}", suffix(hash)),
             Self::Expand(hash) => format!("hkdf-expand{}", suffix(hash)),
-            Self::Hash(hash, _) => hash_word(hash).to_owned(),
+            Self::Hash(hash, _) => hash_word(hash),
             Self::RecordKey(cipher) => format!("{}/key", cipher_word(cipher)),
             Self::Seal(cipher, _) => format!("{}/seal", cipher_word(cipher)),
             Self::Open(cipher, _) => format!("{}/open", cipher_word(cipher)),
@@ -113,24 +115,31 @@ fn suffix(hash: MacHash) -> String {
     }
 }
 
-const fn hash_word(hash: MacHash) -> &'static str {
+/// OpenSSL's name of a hash function; in lower case, that in subjects.
+pub(crate) const fn hash_name(hash: MacHash) -> &'static CStr {
     match hash {
-        MacHash::Sha1 => "sha-1",
-        MacHash::Sha256 => "sha-256",
-        MacHash::Sha384 => "sha-384",
+        MacHash::Sha1 => c"SHA-1",
+        MacHash::Sha256 => c"SHA-256",
+        MacHash::Sha384 => c"SHA-384",
     }
 }
 
-const fn cipher_word(cipher: Cipher) -> &'static str {
+fn hash_word(hash: MacHash) -> String {
+    hash_name(hash).to_string_lossy().to_ascii_lowercase()
+}
+
+/// OpenSSL's name of a record cipher; in lower case, that in subjects. The HMAC of CBC is another
+/// primitive.
+pub(crate) const fn cipher_name(cipher: Cipher) -> &'static str {
     match cipher {
-        Cipher::Aes128Gcm => "aes-128-gcm",
-        Cipher::Aes256Gcm => "aes-256-gcm",
-        Cipher::ChaCha20Poly1305 => "chacha20-poly1305",
-        // the HMAC is another primitive
-        Cipher::Aes128Cbc(_) => "aes-128-cbc",
-        Cipher::Aes256Cbc(_) => "aes-256-cbc",
-        Cipher::TripleDesCbc(_) => "3des-cbc",
-        Cipher::Rc4(_) => "rc4",
+        Cipher::Aes128Gcm => "AES-128-GCM",
+        Cipher::Aes256Gcm => "AES-256-GCM",
+        Cipher::ChaCha20Poly1305 => "ChaCha20-Poly1305",
+        Cipher::Aes128Cbc(_) => "AES-128-CBC",
+        Cipher::Aes256Cbc(_) => "AES-256-CBC",
+        // The server has no suites with these two.
+        Cipher::TripleDesCbc(_) => "DES-EDE3-CBC",
+        Cipher::Rc4(_) => "RC4",
     }
 }
 

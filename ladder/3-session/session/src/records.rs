@@ -14,26 +14,15 @@ use crate::primitive::Primitive;
 use crate::replica::Replica;
 use crate::sum::sum;
 
-/// The parts that are sums of primitives, each with its description.
-const COUNTED: [(&str, &str); 6] = [
-    (word::PART_RSA, "the private-key operation through EVP, as libssl calls it"),
-    (word::PART_SIGNATURE, "the signature through EVP, as libssl calls it"),
-    (
-        word::PART_KEY_EXCHANGE,
-        "an ephemeral key pair and the agreement through EVP, as libssl calls them",
-    ),
-    (
-        word::PART_KEY_SCHEDULE,
-        "derivations, with the fetches that libssl makes for each, and hashes of the transcript",
-    ),
-    (word::PART_RECORDS, "records both ways, handshake and alert included; authenticated as well"),
-    (word::PART_MAC, "HMAC of the records, if it is separate: an AEAD is counted as records"),
+/// The parts that are sums of primitives.
+const COUNTED: [&str; 6] = [
+    word::PART_RSA,
+    word::PART_SIGNATURE,
+    word::PART_KEY_EXCHANGE,
+    word::PART_KEY_SCHEDULE,
+    word::PART_RECORDS,
+    word::PART_MAC,
 ];
-
-const LIBRARY: &str = "the server's calls of libssl, less their primitives; in turn with the \
-                       server's system calls, so the caches are as cold as in the server";
-const SYSTEM: &str = "the server's system calls over loopback, between its calls of libssl: CPU \
-                      time of the serving thread outside libssl, the loop of the replay included";
 
 /// The measured figures of a session.
 pub(crate) struct Predicted<'a> {
@@ -52,19 +41,19 @@ pub(crate) struct Predicted<'a> {
 impl Predicted<'_> {
     /// The subject of a primitive, in the batches of this server.
     fn of_primitive(&self, primitive: Primitive) -> Result<Subject, Error> {
-        primitive.subject(self.session, self.batches.size(primitive)).map_err(Error::figure)
+        Ok(primitive.subject(self.session, self.batches.size(primitive))?)
     }
 
     /// The subject of a figure, with the name of a stock server.
     fn named(&self, subject: Subject) -> Result<Subject, Error> {
         let Some(server) = self.replica.server() else { return Ok(subject) };
         let by = format!("{server}-{}", self.session.engine);
-        subject.without(&[word::BY]).with(word::BY, by).map_err(Error::figure)
+        Ok(subject.without(&[word::BY]).with(word::BY, by)?)
     }
 
     /// The subject of a figure that was measured for this prediction.
     fn measured(&self, name: &str) -> Result<Subject, Error> {
-        self.named(self.session.primitive_subject(name).map_err(Error::figure)?)
+        self.named(self.session.primitive_subject(name)?)
     }
 }
 
@@ -92,42 +81,36 @@ impl<'a> Scribe<'a> {
 
     /// All records of a session: the replay's measurements, the parts, and their sum.
     pub(crate) fn session(&self, of: &Predicted<'_>) -> Result<Vec<Record>, Error> {
-        let replayed = format!("a replay of the calls of {}", of.replica.source());
+        let shared = if of.replica.has_cores() { "" } else { "; one core for both sides" };
+        let replayed = format!("a replay of the calls of {}{shared}", of.replica.source());
         let measured = |name, cycles| {
             let kind = (word::CYCLES_PER_SESSION, Kind::Measured);
             self.record(of.measured(name)?, kind, cycles, Some(&replayed))
         };
         let mut records = vec![measured("libssl", of.library)?, measured("system", of.system)?];
         let [library_from, system_from] = [0, 1].map(|i: usize| records[i].subject.to_string());
-        let total = of.named(of.session.subject().map_err(Error::figure)?)?;
+        let total = of.named(of.session.subject()?)?;
+        let part = |name, cycles, from| {
+            self.predicted(total.clone().with(word::PART, name)?, cycles, from)
+        };
         let mut rest = vec![(1.0, of.library)];
         let mut rest_from = vec![library_from];
         let mut parts = Vec::new();
         let is_rsa = of.session.key.is_rsa();
         let other_key = if is_rsa { word::PART_SIGNATURE } else { word::PART_RSA };
-        for (name, note) in COUNTED.into_iter().filter(|(name, _)| *name != other_key) {
+        for name in COUNTED.into_iter().filter(|name| *name != other_key) {
             let (from, costs) = self.costs(&of.need.of(name), of)?;
             rest.extend(costs.iter().map(|(count, cycles)| (-count, *cycles)));
             rest_from.extend_from_slice(&from);
-            let counts = spelled(&costs, &from);
-            let subject = total.clone().with(word::PART, name).map_err(Error::figure)?;
-            let mut part = self.predicted(subject, sum(&costs)?, from, note)?;
-            part.conditions.extend(counts.map(|counts| (word::COUNTS.to_owned(), counts)));
-            parts.push(part);
+            parts.push(part(name, sum(&costs)?, from)?);
         }
-        let part = |name, cycles, from, note| {
-            let subject = total.clone().with(word::PART, name).map_err(Error::figure)?;
-            self.predicted(subject, cycles, from, note)
-        };
-        parts.push(part(word::PART_LIBRARY, sum(&rest)?, rest_from, LIBRARY)?);
-        let shared = if of.replica.has_cores() { "" } else { "; one core for both sides" };
-        let system_note = format!("{SYSTEM}{shared}");
-        parts.push(part(word::PART_SYSTEM, of.system, vec![system_from], &system_note)?);
+        parts.push(part(word::PART_LIBRARY, sum(&rest)?, rest_from)?);
+        parts.push(part(word::PART_SYSTEM, of.system, vec![system_from])?);
         // The library's part is a difference, so the parts add up to the two measurements.
         let cycles = sum(&[(1.0, of.library), (1.0, of.system)])?;
         let from = parts.iter().map(|part| part.subject.to_string()).collect();
         records.extend(parts);
-        records.push(self.predicted(total, cycles, from, "the sum of the parts")?);
+        records.push(self.predicted(total, cycles, from)?);
         let connections = of.replica.connections().to_string();
         let mut conditions = vec![(word::CONNECTIONS.to_owned(), connections)];
         if of.batch > 1.0 {
@@ -147,10 +130,9 @@ impl<'a> Scribe<'a> {
         let (mut subjects, mut costs) = (Vec::new(), Vec::new());
         for (primitive, count) in need.counts() {
             let subject = of.of_primitive(primitive)?;
-            let cycles = self.figures.get(&subject);
-            let cycles = cycles.ok_or_else(|| Error::Figure(format!("{subject}: no figure")))?;
+            let cycles = *self.figures.get(&subject).expect("each primitive was measured");
             subjects.push(subject.to_string());
-            costs.push((count, *cycles));
+            costs.push((count, cycles));
         }
         Ok((subjects, costs))
     }
@@ -161,10 +143,9 @@ impl<'a> Scribe<'a> {
         subject: Subject,
         cycles: Estimate,
         from: Vec<String>,
-        note: &str,
     ) -> Result<Record, Error> {
         let kind = Kind::Predicted { by: word::SESSION_RUNG.to_owned(), from };
-        self.record(subject, (word::CYCLES_PER_SESSION, kind), cycles, Some(note))
+        self.record(subject, (word::CYCLES_PER_SESSION, kind), cycles, None)
     }
 
     fn record(
@@ -176,15 +157,6 @@ impl<'a> Scribe<'a> {
     ) -> Result<Record, Error> {
         let more = note.map(|note| (word::ASSUMPTION.to_owned(), note.to_owned()));
         let record = self.context.measured(subject, quantity, (Unit::Cycles, cycles), more);
-        Ok(Record { kind, taken_at: self.taken_at, ..record.map_err(Error::figure)? })
+        Ok(Record { kind, taken_at: self.taken_at, ..record? })
     }
-}
-
-/// The counts of primitives in words; `None` if there are none.
-fn spelled(costs: &[(f64, Estimate)], subjects: &[String]) -> Option<String> {
-    let words = costs.iter().zip(subjects).map(|((count, _), subject)| {
-        format!("{count:.3} {}", subject.trim_start_matches("session/primitive/"))
-    });
-    let words: Vec<String> = words.collect();
-    (!words.is_empty()).then(|| words.join(", "))
 }

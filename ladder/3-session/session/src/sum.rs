@@ -17,8 +17,7 @@ pub(crate) fn sum(terms: &[(f64, Estimate)]) -> Result<Estimate, Error> {
         samples = samples.min(estimate.samples());
     }
     let samples = if terms.is_empty() { 1 } else { samples };
-    Estimate::new(point, (point - f64::sqrt(below), point + f64::sqrt(above)), samples)
-        .map_err(Error::figure)
+    Ok(Estimate::new(point, (point - f64::sqrt(below), point + f64::sqrt(above)), samples)?)
 }
 
 #[cfg(test)]

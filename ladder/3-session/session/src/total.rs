@@ -22,10 +22,9 @@ pub fn measured_total(server: &Record, clock_hz: &Estimate) -> Result<Record, Er
         Topic::Server(service) if fits => Topic::Session(service.clone()),
         _ => return Err(refused(wanted, server)),
     };
-    let cycles =
-        product(&server.estimate.scaled(1.0 / NS_PER_S).map_err(Error::figure)?, clock_hz)?;
+    let cycles = product(&server.estimate.scaled(1.0 / NS_PER_S)?, clock_hz)?;
     Ok(Record {
-        subject: server.subject.with_topic(topic).map_err(Error::figure)?,
+        subject: server.subject.with_topic(topic)?,
         quantity: word::CYCLES_PER_SESSION,
         unit: Unit::Cycles,
         estimate: cycles,
@@ -49,10 +48,10 @@ pub fn predicted_rate(total: &Record, clock_hz: &Estimate, workers: u32) -> Resu
         Topic::Session(service) if fits => Topic::Server(service.clone()),
         _ => return Err(refused(wanted, total)),
     };
-    let rate = total.estimate.inverted(f64::from(workers)).map_err(Error::figure)?;
+    let rate = total.estimate.inverted(f64::from(workers))?;
     let from = vec![total.subject.to_string()];
     Ok(Record {
-        subject: total.subject.with_topic(topic).map_err(Error::figure)?,
+        subject: total.subject.with_topic(topic)?,
         quantity: word::SESSIONS_PER_S,
         unit: Unit::PerSecond,
         estimate: product(&rate, clock_hz)?,
@@ -74,8 +73,7 @@ fn product(a: &Estimate, b: &Estimate) -> Result<Estimate, Error> {
     let below = f64::sqrt(relative(a, a_low) + relative(b, b_low));
     let above = f64::sqrt(relative(a, a_high) + relative(b, b_high));
     let samples = a.samples().min(b.samples());
-    Estimate::new(point, (point * (1.0 - below), point * (1.0 + above)), samples)
-        .map_err(Error::figure)
+    Ok(Estimate::new(point, (point * (1.0 - below), point * (1.0 + above)), samples)?)
 }
 
 #[cfg(test)]

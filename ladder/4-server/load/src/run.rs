@@ -182,8 +182,6 @@ pub(crate) fn collect(
         None => evidence.judge(),
     };
     let Evidence { plan, tally, seen, .. } = evidence;
-    let mut timeline = tally.timeline;
-    timeline.sort_unstable();
     let ended_at = broken_off.or(plan.transactions.map(|_| schedule.sustain_end));
     Ok(Outcome {
         plan,
@@ -203,7 +201,6 @@ pub(crate) fn collect(
         handshake: tally.handshake,
         by_resumption: tally.by_resumption,
         response: tally.response,
-        timeline,
         plain: tally.plain,
         arrivals: tally.arrivals,
         client_cpu,

@@ -33,8 +33,6 @@ pub(crate) struct Schedule {
     /// The width of the bins in which transactions are counted for the steady state.
     pub(crate) bin_width: Duration,
     pub(crate) bins: usize,
-    /// Keeps the times of each transaction.
-    pub(crate) keeps_timeline: bool,
 }
 
 /// Number of bins, if bins of 100 ms to 1 s allow it.
@@ -59,20 +57,13 @@ impl Schedule {
             bin_width: Duration::from_millis(bin_ms),
             // the remainder has no bin: a short bin would look slow
             bins: usize::try_from(plan.sustain_ms / bin_ms).unwrap_or(usize::MAX),
-            keeps_timeline: plan.keeps_timeline,
         }
     }
 
     /// Returns the schedule of the first transaction, before the run.
     pub(crate) fn probe(plan: &Plan, start: Instant) -> Self {
         let (end, asks_until) = (start + 8 * plan.phase_max(), start + plan.phase_max());
-        Self {
-            sustain_start: end,
-            sustain_end: end,
-            asks_until,
-            keeps_timeline: false,
-            ..Self::new(plan, start)
-        }
+        Self { sustain_start: end, sustain_end: end, asks_until, ..Self::new(plan, start) }
     }
 
     /// Returns the schedule of a run that ended when a number of transactions was reached, or at

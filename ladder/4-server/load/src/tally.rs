@@ -14,7 +14,6 @@ use crate::request_spec::TransactionEvent;
 use crate::schedule::{Schedule, Stage};
 use crate::series::{Point, Series};
 use crate::task::Task;
-use crate::timeline::Moment;
 use crate::times::ByResumption;
 
 /// The counts and times of one thread, or the sums over several threads.
@@ -43,8 +42,6 @@ pub(crate) struct Tally {
     pub(crate) arrivals: ArrivalCounts,
     pub(crate) arrivals_whole: ArrivalCounts,
     pub(crate) series: Series,
-    /// The completed transactions of the whole run, if the plan keeps them.
-    pub(crate) timeline: Vec<Moment>,
     /// Handshakes with a second `ClientHello`, in the whole run.
     pub(crate) hello_retries: u64,
     /// Connections in flight when the run was stopped.
@@ -80,7 +77,6 @@ impl Tally {
             arrivals: ArrivalCounts::default(),
             arrivals_whole: ArrivalCounts::default(),
             series: Series::new(schedule),
-            timeline: Vec::new(),
             hello_retries: 0,
             abandoned: 0,
         }
@@ -100,7 +96,6 @@ impl Tally {
     pub(crate) fn fits(&self, schedule: &Schedule, resumes: bool) -> bool {
         self.bins.len() == schedule.bins
             && self.series.fits(schedule)
-            && self.timeline.is_empty()
             && self.by_resumption.is_some() == resumes
             && [&self.whole, &self.sustain, &self.plain].into_iter().all(Counts::is_plausible)
     }
@@ -133,7 +128,6 @@ impl Tally {
         self.arrivals.add(other.arrivals);
         self.arrivals_whole.add(other.arrivals_whole);
         self.series.add(&other.series);
-        self.timeline.extend_from_slice(&other.timeline);
         self.hello_retries += other.hello_retries;
         self.abandoned += other.abandoned;
     }
@@ -265,10 +259,6 @@ impl Recorder {
         let (time, decides) = if self.is_open { (response, task.intended) } else { (service, at) };
         if self.is_sustained(decides) {
             self.tally.response.record(time);
-        }
-        if self.schedule.keeps_timeline {
-            let arrived = task.intended.saturating_duration_since(self.schedule.start);
-            self.tally.timeline.push(Moment { arrived, done: arrived + response });
         }
         self.second(at, |second| second.transactions += 1);
     }

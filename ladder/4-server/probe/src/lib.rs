@@ -21,7 +21,6 @@
 //! println!("{}", probe.lines().join("\n"));
 //! # Ok::<(), Box<dyn core::error::Error>>(())
 //! ```
-#![forbid(unsafe_code)]
 
 mod blocking_client;
 mod body;

@@ -2,8 +2,7 @@
 //!
 //! [`Recording`] samples the threads of a running server with Linux `perf`, and [`Samples`] are the
 //! stacks that it took. [`Profile`] counts them by [`Part`]: user and kernel code apart, functions
-//! grouped by the rules in `parts/*.toml`. It also lists the functions that no rule knows, and
-//! [`Profile::flame_graph`] draws the stacks.
+//! grouped by the rules in `parts/*.toml`. It also lists the functions that no rule knows.
 //!
 //! # Stripped libraries
 //!
@@ -34,7 +33,6 @@
 //!   server (2001).
 //! * `perf-record(1)` and `perf-script(1)`; `provider-base(7)` of OpenSSL 3.0; the Linux Standard
 //!   Base for `.eh_frame_hdr`.
-#![deny(unsafe_code)]
 
 mod binary;
 mod error;

@@ -11,9 +11,7 @@
 //! nginx, HAProxy, Apache and lighttpd write logs in the format of `docs/bench-url.md`, which
 //! [`tollgate_load::AccessLog`] reads. None of these logs has handshakes without a request; the
 //! output of `gnutls-serv`, which [`tollgate_load::Descriptions`] reads, has nothing else.
-#![forbid(unsafe_code)]
 
-mod backend;
 mod directives;
 mod error;
 mod folder;

@@ -23,7 +23,6 @@
 //! assert!((expected.point() - 4.0 / 3.0).abs() < 1e-12);
 //! # Ok::<(), tollgate_record::BadEstimate>(())
 //! ```
-#![forbid(unsafe_code)]
 
 mod candidate;
 mod expected;

@@ -16,7 +16,6 @@
 //! study.line("what is this?");
 //! assert_eq!((study.requests(), study.bad().count), (1, 1));
 //! ```
-#![forbid(unsafe_code)]
 
 mod files;
 mod log;

@@ -36,16 +36,6 @@ pub enum Error {
         /// Utilisation at that end, at least 1.
         utilisation: f64,
     },
-    /// Too few different numbers of cores for a law with three parameters. Measure at three or
-    /// more.
-    #[error(
-        "{distinct} different numbers of cores: a scaling law with three parameters needs at least \
-         3; measure at more"
-    )]
-    TooFewPoints {
-        /// The different numbers of cores given.
-        distinct: usize,
-    },
     /// The unit of a record is not nanoseconds. Give another record.
     #[error("{subject} is in {unit}; give a record in ns")]
     WrongUnit {
@@ -64,12 +54,12 @@ pub enum Error {
         subject: Box<Subject>,
     },
     /// The records have no prediction of a session. Add it.
-    #[error("no prediction of {subject}: add the records of '{command}'")]
+    #[error(
+        "no prediction of {subject}: add the records of `tollgate explain --json` for this session"
+    )]
     NoPrediction {
         /// The session's subject.
         subject: Box<Subject>,
-        /// The command that predicts it.
-        command: String,
     },
     /// Records of two machines or of two workloads cannot be compared.
     #[error("the two differ in {what}; compare records of one run")]

@@ -1,9 +1,9 @@
 //! Sizing, queueing and cost of a fleet: arithmetic on records.
 //!
 //! This crate is rung 5. From a server's CPU time of one session it computes cores for a link or a
-//! rate ([`size()`]), costs ([`PricedMachine`]), response time against load
-//! ([`queue`]) and the growth of rates with cores ([`scaling`]). The crate runs and measures nothing. [`mod@forecast`] computes
-//! predicted records from a measured one.
+//! rate ([`size()`]), costs ([`PricedMachine`]), and response time against load ([`queue`]). The
+//! crate runs and measures nothing. [`mod@forecast`] computes predicted records from a measured
+//! one.
 //!
 //! Every figure has an interval if its inputs have one; see [`interval`] for its meaning.
 //!
@@ -15,7 +15,6 @@
 //!   time in the processes (M/D/r) and (D/M/r)*. INFOR 13, 1975.
 //! * \[GHDZ10\] V. Gupta, M. Harchol-Balter, J. G. Dai, B. Zwart. *On the inapproximability of
 //!   M/G/K: why two moments of job size distribution are not enough*. Queueing Systems 64, 2010.
-//! * \[Gunther07\] N. J. Gunther. *Guerrilla Capacity Planning*. Springer, 2007.
 //! * \[Kimura86\] T. Kimura. *A two-moment approximation for the mean waiting time in the GI/G/s
 //!   queue*. Management Science 32, 1986.
 //! * \[Kollerstrom74\] J. Köllerström. *Heavy traffic theory for queues with several servers*.
@@ -26,7 +25,6 @@
 //! * \[Whitt93\] W. Whitt. *Approximations for the GI/G/m queue*. Production and Operations
 //!   Management 2, 1993.
 //! * \[ETI10\], \[ITA00\]: see the project's glossary.
-#![forbid(unsafe_code)]
 
 pub mod demand;
 mod error;
@@ -34,7 +32,6 @@ pub mod forecast;
 pub mod interval;
 pub mod prices;
 pub mod queue;
-pub mod scaling;
 mod session;
 mod sizing;
 mod terms;

@@ -1,7 +1,6 @@
 //! The number of cores and of machines.
 //!
-//! Assumes linear scaling: twice the cores serve twice the rate. If measurements say otherwise, use
-//! [`crate::scaling`].
+//! Assumes linear scaling: twice the cores serve twice the rate.
 
 use tollgate_record::Estimate;
 

@@ -44,11 +44,11 @@ pub(crate) fn contenders(
     batch: u32,
 ) -> Result<Vec<Contender>, CliError> {
     let Some(run) = prepare(key, operation) else { return Ok(Vec::new()) };
-    let one = Contender { by: OURS, batch: None, kernel: None, run: run(1)? };
+    let alone = Contender { by: OURS, batch: None, kernel: None, run: run(1)? };
     let count = usize::try_from(batch).expect("at most 1024");
     let more = (batch > 1).then(|| run(count)).transpose()?;
     let more = more.map(|run| Contender { by: OURS, batch: Some(batch), kernel: None, run });
-    Ok([one].into_iter().chain(more).collect())
+    Ok([alone].into_iter().chain(more).collect())
 }
 
 fn fill(random: &mut [[u8; 32]]) -> Result<(), CliError> {

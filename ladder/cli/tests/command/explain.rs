@@ -37,9 +37,7 @@ fn the_parts_of_a_server_add_up_to_its_cpu_time() {
     if !can_sample() {
         return;
     }
-    let folder = scratch("flames");
-    let flames = folder.name();
-    let (output, all) = recorded(SHORT, &["--server", "nginx", "--flame-graphs", flames]);
+    let (output, all) = recorded(SHORT, &["--server", "nginx"]);
     if !has_result(&output) {
         return;
     }
@@ -59,8 +57,6 @@ fn the_parts_of_a_server_add_up_to_its_cpu_time() {
         // whatever the machine, an RSA-2048 signature is no small part of a full handshake
         let rsa = cycles(&records, Some(word::PART_RSA)) / total;
         assert!((0.1..0.9).contains(&rsa), "{rsa} {said}");
-        let svg = folder.join(format!("rsa-2048-tls13-{by}.svg"));
-        assert!(fs::read_to_string(svg).unwrap().contains("rsa"), "{said}");
     }
 }
 
@@ -81,9 +77,9 @@ fn the_steps_of_a_paper_have_rows_and_parts() {
     }
     // the first step does AES without the instructions for it
     let aes = |by: &str| {
-        let own = |record: &&Record| record.subject.parameter(word::BY) == Some(by);
-        let own: Vec<Record> = records.iter().filter(own).cloned().collect();
-        cycles(&own, Some(word::PART_RECORDS))
+        let of_server = |record: &&Record| record.subject.parameter(word::BY) == Some(by);
+        let of_server: Vec<Record> = records.iter().filter(of_server).cloned().collect();
+        cycles(&of_server, Some(word::PART_RECORDS))
     };
     assert!(
         aes("nginx-eti10-aes128-sha-no-aes-instructions") > 2.0 * aes("nginx-eti10-aes128-sha"),

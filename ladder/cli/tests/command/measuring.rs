@@ -151,13 +151,13 @@ fn plans_split_every_batch_at_minimum_cost() {
             let of = of.find(|record| (record.kind == Kind::Measured) == measured);
             of.map(|record| record.estimate.point())
         };
-        let one = cycles(&format!("by=tollgate{exponent}"), true).unwrap();
+        let alone = cycles(&format!("by=tollgate{exponent}"), true).unwrap();
         assert!(cycles(&format!("batch=8&by=tollgate{exponent}"), true).unwrap() > 0.0);
         for requests in 1..=16 {
             let batch = format!("batch={requests}&by=tollgate{exponent}");
             let planned = cycles(&batch, false).unwrap();
             let built_in = cycles(&format!("{batch}&plan=built-in"), false).unwrap();
-            assert!(planned <= one * 1.000_001, "{what} x{requests}: never worse than singles");
+            assert!(planned <= alone * 1.000_001, "{what} x{requests}: never worse than singles");
             assert!(planned <= built_in * 1.000_001, "{what} x{requests}: nor than the built-in");
         }
     }

@@ -40,7 +40,7 @@ fn a_processor_is_added_as_the_page_says() {
     }
     assert!(!all.contains("portable"), "the rate of its multiplies is not in the file: {all}");
     let sizes = call(&lines[1]);
-    assert!(sizes.contains("8192") && sizes.contains("a second unit of vpmadd52_zmm"), "{sizes}");
+    assert!(sizes.contains("8192") && sizes.contains("vpmadd52_zmm = 1 per cycle"), "{sizes}");
     assert!(call(&lines[2]).contains("-50.0 %"));
 
     // Put the page's routine and the throughput of its instruction in place of the kernels' rates.
@@ -48,8 +48,8 @@ fn a_processor_is_added_as_the_page_says() {
     let others: Vec<&str> = machine.lines().filter(|line| !is_rate(line)).collect();
     let rate = "multiplies = { per_cycle = 2, source = \"the manual\" }\n[registers]";
     fs::write(&file, others.join("\n").replace("[registers]", rate) + "\n" + &routine).unwrap();
-    let own = call(&lines[3]);
-    assert!(own.contains("my processor: a product of 1024 bits takes 520 cycles"), "{own}");
+    let called = call(&lines[3]);
+    assert!(called.contains("my processor: a product of 1024 bits takes 520 cycles"), "{called}");
 
     // Provoke the error message that the page shows.
     let wrong = machine.replacen(

@@ -73,7 +73,9 @@ fn the_pages_show_what_the_program_prints() {
                 "{beginning}"
             );
         }
-        let is_run = |shown: &&Shown| beginnings.iter().any(|one| shown.command.starts_with(one));
+        let is_run = |shown: &&Shown| {
+            beginnings.iter().any(|beginning| shown.command.starts_with(beginning))
+        };
         for Shown { command, output } in commands.iter().filter(is_run) {
             let ran = Command::new("sh")
                 .args(["-c", command])

@@ -198,8 +198,8 @@ impl Serve {
     pub(crate) fn at(ip: &str, name: &str, flags: &[&str]) -> Self {
         let log = scratch(name);
         let address = format!("{ip}:0");
-        let own = ["--address", &address, "--access-log", log.name()];
-        let mut child = start("serve", &[&own, flags].concat());
+        let options = ["--address", &address, "--access-log", log.name()];
+        let mut child = start("serve", &[&options, flags].concat());
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
         let mut said = String::new();
         while !said.contains("access log:") {

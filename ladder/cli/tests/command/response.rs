@@ -22,9 +22,9 @@ fn response_times_are_predicted_and_then_measured() {
     let at = |load| move |record: &&Record| record.subject.parameter("load") == Some(load);
     for load in ["0.2", "0.4"] {
         let of = |record: &&Record| record.quantity == word::SERVER_CPU_NS_PER_SESSION;
-        let both: Vec<&Record> = records.iter().filter(of).filter(at(load)).collect();
+        let records: Vec<&Record> = records.iter().filter(of).filter(at(load)).collect();
         let (predicted, measured): (Vec<&Record>, Vec<&Record>) =
-            both.into_iter().partition(|record| matches!(record.kind, Kind::Predicted { .. }));
+            records.into_iter().partition(|record| matches!(record.kind, Kind::Predicted { .. }));
         assert_eq!((predicted.len(), measured.len()), (2, 2), "{load}: {stdout}");
         for (predicted, measured) in predicted.iter().zip(measured) {
             assert_eq!(predicted.subject, measured.subject);

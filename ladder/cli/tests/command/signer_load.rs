@@ -26,7 +26,7 @@ impl Signer {
         fs::create_dir(&folder).unwrap();
         certificates(&folder, &[("signer", "DNS:signer"), ("front", "DNS:front")]);
         let uid = fs::metadata("/proc/self").unwrap().uid();
-        let [rsa, curve] = ["rsa-2048.pem", "ec-p256.pem"].map(|it| keys().join(it));
+        let [rsa, curve] = ["rsa-2048.pem", "ec-p256.pem"].map(|name| keys().join(name));
         let text = format!(
             "unix = \"socket\"\nmetrics = \"127.0.0.1:0\"\nworkers = 1\n\
              [tls]\naddress = \"127.0.0.1:0\"\nchain = \"signer.pem\"\nkey = \"signer.key\"\n\
@@ -125,8 +125,8 @@ fn a_signer_over_tls_signs_with_p256() {
     refused(&with(&roots, "another"), "--name: the DNS name");
     refused(&line(SHORT, &more[..2]), "give --client-cert");
     // of the same authority, but no client
-    let own = signer.path("signer.pem");
-    let more = [&*key("ec-p256.pem"), &tls, "--client-cert", &own, "--client-key"];
+    let certificate = signer.path("signer.pem");
+    let more = [&*key("ec-p256.pem"), &tls, "--client-cert", &certificate, "--client-key"];
     let more = [&more[..], &[&signer.path("signer.key"), "--roots", &roots, "--name", "signer"]];
     refused(&line(SHORT, &more.concat()), "does not take this client");
 }

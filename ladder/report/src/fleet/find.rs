@@ -4,7 +4,7 @@ use tollgate_record::vocabulary::{
     AGAINST, CURRENCY, DEMAND_PER_S, LINE, LINK_GBPS, LOAD, RESPONSE_NS_MEAN, RESPONSE_NS_P99,
     SERVICE_NS, SESSIONS_PER_S_PER_CORE, STATION_CORES, WAIT_NS_MEAN, WAITING_SHARE, WHOLE_CORES,
 };
-use tollgate_record::{Area, Quantity, Record, Subject, Topic, Unit};
+use tollgate_record::{Area, Record, Subject, Topic, Unit};
 
 use crate::lookup::Origin::{self, Predicted, Published};
 use crate::lookup::{Lookup, distinct};
@@ -33,24 +33,6 @@ pub(crate) fn sizes(records: &[Record]) -> Vec<(Origin, Subject)> {
         (*origin, place, names::bytes(fleet), by_rank(fleet))
     });
     found
-}
-
-/// Returns a figure of the server from whose session this fleet was predicted, measured if it is
-/// both measured and predicted.
-pub(crate) fn of_server<'a>(
-    lookup: Lookup<'a>,
-    fleet: &Subject,
-    quantity: Quantity,
-    unit: Unit,
-) -> Option<&'a Record> {
-    let is_wanted = |record: &&Record| {
-        record.quantity == quantity
-            && record.unit == unit
-            && matches!(record.subject.topic(), Topic::Server(_))
-            && record.subject.topic().service() == fleet.topic().service()
-            && record.subject.parameters().eq(fleet.parameters())
-    };
-    lookup.0.iter().filter(is_wanted).min_by_key(|record| Origin::of(record))
 }
 
 /// Returns the records of the number of whole cores for a demand.

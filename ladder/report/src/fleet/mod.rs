@@ -4,7 +4,6 @@ mod cores;
 mod filled;
 pub(crate) mod find;
 mod links;
-mod one_core;
 mod response;
 mod savings;
 
@@ -18,7 +17,7 @@ use crate::table::{Row, Table};
 use crate::text::wrapped;
 
 /// Returns the tables of fleets: rates, cores for links and prices, predicted and published; the
-/// cores for each demand, the rate of one core and the response time by load, with intervals.
+/// cores for each demand, with intervals, and the response time by load.
 /// Sentences on savings follow.
 #[must_use]
 pub fn table(records: &[Record]) -> String {
@@ -43,7 +42,6 @@ pub(crate) fn tables(records: &[Record]) -> Vec<Table> {
         links::table(records),
         cores::table(records),
         filled::table(records),
-        one_core::table(records),
         response::table(records),
     ];
     all.into_iter().filter(|table| !table.rows.is_empty()).collect()

@@ -9,8 +9,7 @@ use tollgate_record::{Area, Record, Subject, Topic, Unit};
 use super::source::{joined, source};
 use super::{missing, picture, tables};
 use crate::chart::{
-    Bar, Bars, COLOURS, Colour, Group, OURS, PREDICTED, Plane, REMAINDER, Series, colour, planes,
-    speed,
+    Bar, Bars, COLOURS, Colour, Group, OURS, PREDICTED, Plane, REMAINDER, Series, colour, speed,
 };
 use crate::cite;
 use crate::figure::{number, of_record, percent};
@@ -23,7 +22,7 @@ use crate::rungs::{Figure, Rung, beyond, climb, figures};
 use crate::session::{self, PARTS, Session};
 use crate::signing::{SIZES, Signing, key};
 use crate::table::Table;
-use crate::{context, fleet, kernel, pairs, server};
+use crate::{fleet, kernel, pairs, server};
 
 /// A section of the report.
 struct Section<'a> {
@@ -170,10 +169,7 @@ pub(super) fn rates(records: &[Record]) -> Markup {
               time; a server with few clients gets the speed of one at a time.",
         means: SIZES.iter().filter_map(sentence).collect(),
         pictures: shown,
-        tables: [crate::speed::operations(records), context::others(records)]
-            .into_iter()
-            .flatten()
-            .collect(),
+        tables: crate::speed::operations(records).into_iter().collect(),
         records: used.collect(),
         verb: "speed",
     }
@@ -440,7 +436,7 @@ fn response(curves: &[fleet::find::Curve<'_>]) -> Option<String> {
             series,
             is_from_zero: false,
         };
-        planes("", &[plane])
+        plane.svg()
     })
 }
 

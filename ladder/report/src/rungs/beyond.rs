@@ -1,15 +1,13 @@
 //! The alternative to faster RSA: a different key type.
 
-use tollgate_record::vocabulary::{CYCLES_PER_OPERATION, PART_RSA, SESSIONS_PER_S};
-use tollgate_record::{Key, Operation, Record, Subject, Topic, Unit};
+use tollgate_record::vocabulary::{EXPONENT, NS_PER_OPERATION, SESSIONS_PER_S};
+use tollgate_record::{Area, Key, Nanos, Operation, Record, Subject, Topic, Unit};
 
-use crate::context::fastest;
 use crate::figure::number;
 use crate::flagship::Flagship;
 use crate::lookup::Lookup;
 use crate::lookup::Origin::Measured;
 use crate::names::{self, contender, who};
-use crate::session::sessions;
 
 /// The key type that servers use most after RSA.
 const OTHER: Key = Key::EcdsaP256;
@@ -32,11 +30,10 @@ pub(crate) fn beyond(records: &[Record]) -> Option<String> {
             "A certificate with {key} would gain nothing: a signature takes {signs}."
         ));
     }
-    let session = of_server(lookup, &flagship).or_else(|| of_session(records, other_by, &flagship));
     Some(format!(
         "A certificate with {key} would beat all of this, where clients accept it: a signature \
          takes {signs}{}.",
-        session.unwrap_or_default()
+        of_server(lookup, &flagship).unwrap_or_default()
     ))
 }
 
@@ -63,24 +60,20 @@ fn of_server(lookup: Lookup<'_>, flagship: &Flagship) -> Option<String> {
     ))
 }
 
-/// Returns a sentence on a computed session: the cheaper session of the first protocol, with its
-/// signature replaced.
-fn of_session(records: &[Record], signer: &Subject, flagship: &Flagship) -> Option<String> {
-    let signature = Lookup(records).cycles(Measured, signer, CYCLES_PER_OPERATION)?.get();
-    let all = sessions(records, false);
-    let protocol = flagship.protocols.first()?;
-    let (total, session) = all
-        .iter()
-        .filter(|session| flagship.is_of(&session.subject))
-        .filter(|session| session.bytes().to_string() == flagship.bytes)
-        .filter_map(|session| Some((session.total()?, session)))
-        .min_by(|x, y| x.0.total_cmp(&y.0))?;
-    let without = total - session.part(PART_RSA)?;
-    Some(format!(
-        "; the predicted {} session of {} would fall from {} to {} cycles",
-        names::protocol(protocol),
-        flagship.payload(),
-        number(total, Unit::Cycles),
-        number(without + signature, Unit::Cycles),
-    ))
+/// Returns the fastest implementation of this operation with this key.
+fn fastest<'a>(
+    lookup: Lookup<'a>,
+    key: &Key,
+    operation: &Operation,
+) -> Option<(Nanos, &'a Subject)> {
+    let topic = Topic::Operation { key: key.clone(), operation: operation.clone() };
+    lookup
+        .measured(Area::Operation)
+        .into_iter()
+        .filter(|subject| *subject.topic() == topic && subject.parameter(EXPONENT).is_none())
+        .filter_map(|subject| {
+            let time = lookup.find(Measured, subject, NS_PER_OPERATION, Unit::Nanos)?;
+            Some((Nanos::new(time.point()), subject))
+        })
+        .min_by(|x, y| x.0.get().total_cmp(&y.0.get()))
 }

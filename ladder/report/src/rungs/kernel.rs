@@ -50,12 +50,12 @@ fn best(lookup: Lookup<'_>) -> Option<&Subject> {
     let wanted: Vec<&Subject> = products.iter().copied().filter(is_wanted).collect();
     let candidates = if wanted.is_empty() { products } else { wanted };
     let cycles = |subject: &Subject| {
-        let lane = lookup.cycles(Measured, subject, CYCLES_PER_LANE);
-        lane.or_else(|| lookup.cycles(Measured, subject, CYCLES_PER_CALL))
+        let find = |quantity| lookup.find(Measured, subject, quantity, Unit::Cycles);
+        find(CYCLES_PER_LANE).or_else(|| find(CYCLES_PER_CALL))
     };
     candidates
         .into_iter()
-        .filter_map(|subject| Some((cycles(subject)?.get(), subject)))
+        .filter_map(|subject| Some((cycles(subject)?.point(), subject)))
         .min_by(|x, y| x.0.total_cmp(&y.0))
         .map(|(_, subject)| subject)
 }

@@ -64,7 +64,6 @@ const EXPECTED: [(&str, &[&str]); 6] = [
             "Whole cores for a link of 10 Gbps",
             "<summary>fleet: ",
             "<summary>cores for a demand: ",
-            "<summary>one core: ",
             "<summary>response time: ",
             "26 of 64",
             "[37.6-38.4]",

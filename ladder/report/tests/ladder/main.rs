@@ -13,7 +13,7 @@ mod synthetic;
 mod tables;
 
 use tollgate_record::Record;
-use tollgate_report::{context, fleet, heading, kernel, server, session, speed};
+use tollgate_report::{fleet, heading, kernel, server, session, speed};
 
 /// Sections of the report that have a picture.
 const PICTURES: [&str; 5] =
@@ -27,13 +27,12 @@ fn line_with<'a>(table: &'a str, words: &[&str]) -> &'a str {
 }
 
 /// Returns the tables that exist for any records.
-fn all_tables(records: &[Record]) -> [String; 8] {
+fn all_tables(records: &[Record]) -> [String; 7] {
     [
         heading::lines(records),
         tollgate_report::rungs::table(records),
         kernel::table(records),
         speed::table(records),
-        context::table(records),
         session::table(records),
         server::table(records),
         fleet::table(records),

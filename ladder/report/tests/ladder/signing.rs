@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use proptest::prelude::*;
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Estimate, Kind, Machine, Quantity, Record, Timestamp, Unit};
 use tollgate_report::{chart, markdown};
@@ -121,47 +120,4 @@ fn the_table_has_rates_ratios_and_the_machine() {
     assert!(page.starts_with("On Some <Proc"), "the first line names the processor: {page}");
     let when = "Measured on 2026-11-20, in one run on one thread, 4.6 s for each row:";
     assert!(page.contains(when) && page.contains("    Some <Proc"), "{page}");
-}
-
-prop_compose! {
-    fn any_record()(
-        bits in prop::sample::select(vec![512, 1024, 2048, 3072, 4096, 8192]),
-        who in prop::sample::select(vec!["tollgate", "openssl", "aws-lc", "other"]),
-        batch in prop::option::of(1_u32..2000),
-        point in prop_oneof![
-            any::<f64>().prop_filter("finite", |point| point.is_finite()),
-            Just(0.0),
-            0.01..1e7,
-        ],
-        (cpu, version) in any::<(String, String)>(),
-    ) -> Record {
-        let batch = batch.map_or_else(String::new, |batch| format!("&batch={batch}"));
-        Record {
-            machine: Machine::unknown(&cpu.repeat(9)),
-            versions: BTreeMap::from([("openssl".into(), version.repeat(9))]),
-            ..rate(&format!("operation/rsa-{bits}/sign?by={who}{batch}"), point)
-        }
-    }
-}
-
-proptest! {
-    #[test]
-    fn any_records_are_drawn_within_the_frame(
-        records in prop::collection::vec(any_record(), 0..20),
-    ) {
-        let svg = chart::speed(&records);
-        prop_assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"), "{svg}");
-        prop_assert!(widths(&svg).iter().all(|width| (0.0..=700.0).contains(width)), "{svg}");
-        for text in texts(&svg) {
-            prop_assert!(!text.contains(['<', '>']), "{text}");
-            let escapes = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&apos;", "'")];
-            let text = escapes.iter().fold(text.to_owned(), |text, (of, to)| text.replace(of, to));
-            prop_assert!(text.replace("&amp;", "&").chars().count() <= 110, "{text}");
-        }
-        // Every row of the table has as many cells as its heading.
-        let page = markdown::speed(&records);
-        let bars = |line: &&str| line.starts_with('|').then(|| line.matches('|').count());
-        let counts: Vec<usize> = page.lines().filter_map(|line| bars(&line)).collect();
-        prop_assert!(counts.iter().all(|count| *count == counts[0]), "{page}");
-    }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Estimate, Kind, Machine, Quantity, Record, Unit};
-use tollgate_report::{context, heading, kernel, speed};
+use tollgate_report::{heading, kernel, speed};
 
 use crate::line_with;
 
@@ -65,20 +65,6 @@ fn speed_puts_figures_ratio_and_share_side_by_side() {
     // The insecure size is marked and explained; the secure one is not marked.
     assert!(table.contains("RSA-1024! verify") && table.contains("! insecure"), "{table}");
     assert!(!table.contains("RSA-2048!"), "{table}");
-}
-
-#[test]
-fn context_says_what_switching_would_give() {
-    let mut records = speed_records();
-    records.extend(measured("operation/ecdsa-p256/sign?by=openssl", 12_500.0));
-    assert!(!context::table(&records).contains("A key of type"), "no verification yet");
-    records.extend(measured("operation/ecdsa-p256/verify?by=aws-lc", 28_000.0));
-    let text = context::table(&records).replace("\n  ", " ");
-    let sentence = "A key of type ECDSA P-256 instead of RSA-2048: a signature takes 1/5.0 of the \
-                    time (12.5 µs by OpenSSL, 62.5 µs by tollgate x8), a verification takes 2.0 \
-                    times as long (28.0 µs by AWS-LC, 14.0 µs by OpenSSL).";
-    assert!(text.contains(sentence), "{text}");
-    assert_eq!(context::table(&speed_records()), "");
 }
 
 #[test]

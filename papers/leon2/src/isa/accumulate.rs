@@ -24,16 +24,6 @@ pub static ROWS: &[Row] = &[
         },
     ),
     row(
-        "umac2",
-        0x81f8_0000,
-        Syntax::Two,
-        "acc := acc + 2 * rs1 * rs2, unsigned, modulo 2^72",
-        |acc, a, b| {
-            acc.add(2 * u128::from(a) * u128::from(b));
-            0
-        },
-    ),
-    row(
         "shacr",
         0x8160_2000,
         Syntax::Target,
@@ -66,9 +56,9 @@ const fn row(
 ) -> Row {
     let (mask, cost) = match syntax {
         Syntax::Two => (0xffff_ffe0 & !(31 << 14), Cost::Accumulate),
-        Syntax::Source => (!(31 << 14), Cost::Accumulator),
-        Syntax::Target => (0xc1ff_ffff, Cost::Accumulator),
-        _ => (0xffff_ffff, Cost::Accumulator),
+        Syntax::Source => (!(31 << 14), Cost::Alu),
+        Syntax::Target => (0xc1ff_ffff, Cost::Alu),
+        _ => (0xffff_ffff, Cost::Alu),
     };
     let meaning = Meaning::Custom(meaning);
     Row { name, mask, bits, syntax, cost, icc: Icc::None, meaning, says }

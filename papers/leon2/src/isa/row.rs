@@ -59,7 +59,7 @@ pub enum Syntax {
 /// Classes of instructions with the same timing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cost {
-    /// Arithmetic, logic, shifts, state registers, windows.
+    /// Arithmetic, logic, shifts, state registers, windows, the accumulator.
     Alu,
     /// A load of up to a word.
     Load,
@@ -81,8 +81,6 @@ pub enum Cost {
     Divide,
     /// A multiplication into the accumulator.
     Accumulate,
-    /// Another instruction that reads or writes the accumulator.
-    Accumulator,
 }
 
 /// The use of the condition codes by an instruction.
@@ -120,11 +118,6 @@ pub struct Accumulator(u128);
 
 impl Accumulator {
     const MASK: u128 = (1 << 72) - 1;
-
-    /// Returns its value.
-    pub fn value(self) -> u128 {
-        self.0
-    }
 
     /// Adds, modulo 2^72.
     pub fn add(&mut self, value: u128) {

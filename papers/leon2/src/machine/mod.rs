@@ -7,7 +7,6 @@
 //! them, `ta 0x10` is a Linux system call (`%g1` = 1 ends the program, 4 writes to the console),
 //! and every other trap is a failure.
 
-mod block;
 mod execute;
 mod profile;
 mod run;
@@ -17,13 +16,11 @@ pub use crate::trap::Trap;
 pub use profile::Share;
 pub use run::{Ending, Failure};
 
-use std::collections::BTreeSet;
-
-use self::block::Blocks;
+use self::execute::Op;
 use self::state::State;
 use crate::isa::InstructionSet;
 use crate::memory::Memory;
-use crate::pipeline::Pipeline;
+use crate::pipeline::{Pipeline, Slot};
 use crate::program::{BadProgram, Program};
 use crate::timing::Timing;
 
@@ -43,12 +40,17 @@ pub struct Machine {
     set: InstructionSet,
     timing: Timing,
     program: Program,
-    labels: BTreeSet<u32>,
     state: State,
     pipeline: Pipeline,
-    blocks: Blocks,
-    /// True if the instruction at `pc` is annulled, so that the next step must skip it. Only
-    /// [`step`](Self::step) sets this; a block skips its annulled instruction itself.
+    /// The instructions that were decoded last, at places by the lower bits of their addresses.
+    decoded: Vec<Option<Decoded>>,
+    /// Starts and names of routines, by address.
+    routines: Vec<(u32, String)>,
+    /// Cycles and instructions before the first routine, and of each routine.
+    spent: Vec<(u64, u64)>,
+    /// The routine of the last instruction, as a place in `spent`.
+    routine: usize,
+    /// True if the instruction at `pc` is annulled, so that the next step must skip it.
     annulled: bool,
     cycles: u64,
     instructions: u64,
@@ -56,6 +58,18 @@ pub struct Machine {
     fills: u64,
     ended: Option<u32>,
 }
+
+/// An instruction, ready to be executed.
+#[derive(Clone, Copy, Debug)]
+struct Decoded {
+    address: u32,
+    op: Op,
+    slot: Slot,
+    routine: usize,
+}
+
+/// How many decoded instructions are kept.
+const DECODED: usize = 1 << 14;
 
 impl Machine {
     /// Creates a machine at the first instruction of the program.
@@ -66,11 +80,16 @@ impl Machine {
     pub fn new(set: InstructionSet, timing: Timing, program: &Program) -> Result<Self, BadProgram> {
         let memory = program.memory()?;
         let windows = timing.windows.count as usize;
+        let symbols = program.symbols.iter().map(|(name, &start)| (start, name.clone()));
+        let mut routines: Vec<(u32, String)> = symbols.collect();
+        routines.sort();
         Ok(Self {
-            labels: program.symbols.values().copied().collect(),
+            spent: vec![(0, 0); routines.len() + 1],
+            routine: 0,
+            routines,
             state: State::new(memory, windows, program.entry),
             pipeline: Pipeline::default(),
-            blocks: Blocks::default(),
+            decoded: vec![None; DECODED],
             annulled: false,
             cycles: 0,
             instructions: 0,
@@ -98,27 +117,6 @@ impl Machine {
         (self.spills, self.fills)
     }
 
-    /// Returns the 32 registers of the current window: globals, outs, locals, ins.
-    pub fn registers(&self) -> [u32; 32] {
-        core::array::from_fn(|i| self.state.r[i])
-    }
-
-    /// Returns `%y`.
-    pub fn y(&self) -> u32 {
-        self.state.y
-    }
-
-    /// Returns the condition codes: N, Z, V, C from bit 3 down.
-    pub fn icc(&self) -> u32 {
-        let State { n, z, v, c, .. } = self.state;
-        u32::from(n) << 3 | u32::from(z) << 2 | u32::from(v) << 1 | u32::from(c)
-    }
-
-    /// Returns the accumulator of the extension.
-    pub fn accumulator(&self) -> u128 {
-        self.state.accumulator.value()
-    }
-
     /// Returns the address of the next instruction.
     pub fn pc(&self) -> u32 {
         self.state.pc
@@ -129,13 +127,8 @@ impl Machine {
         &self.state.memory
     }
 
-    /// Returns the memory, to write data; writing code has no effect on decoded blocks.
+    /// Returns the memory, to write data; writing code has no effect on decoded instructions.
     pub fn memory_mut(&mut self) -> &mut Memory {
         &mut self.state.memory
-    }
-
-    /// Returns the address of a symbol of the program.
-    pub fn symbol(&self, name: &str) -> Option<u32> {
-        self.program.symbols.get(name).copied()
     }
 }

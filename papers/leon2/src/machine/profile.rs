@@ -1,7 +1,5 @@
 //! Cycles by routine.
 
-use std::collections::BTreeMap;
-
 use super::Machine;
 
 /// A routine's share of the run. A routine is the code from its symbol to the next symbol.
@@ -16,28 +14,16 @@ pub struct Share {
 }
 
 impl Machine {
-    /// Returns cycles by routine, highest first. Single steps and traps belong to no routine and
-    /// are listed as `(other)`.
+    /// Returns cycles by routine, highest first.
     pub fn profile(&self) -> Vec<Share> {
-        let names: BTreeMap<u32, &str> =
-            self.program.symbols.iter().map(|(name, &at)| (at, name.as_str())).collect();
-        let mut spent: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
-        for (start, cycles, instructions) in self.blocks.spent() {
-            let name = names.range(..=start).next_back().map_or("", |(_, name)| *name);
-            let sum = spent.entry(name).or_default();
-            *sum = (sum.0 + cycles, sum.1 + instructions);
-        }
-        let known = spent.values().fold((0, 0), |sum, s| (sum.0 + s.0, sum.1 + s.1));
-        let other = (self.cycles - known.0, self.instructions - known.1);
-        if other != (0, 0) {
-            spent.insert("(other)", other);
-        }
-        let share = |(name, (cycles, instructions)): (&str, _)| Share {
+        let names = core::iter::once("").chain(self.routines.iter().map(|(_, name)| name.as_str()));
+        let share = |(name, &(cycles, instructions)): (&str, &(u64, u64))| Share {
             name: name.to_owned(),
             cycles,
             instructions,
         };
-        let mut shares: Vec<_> = spent.into_iter().map(share).collect();
+        let mut shares: Vec<_> = names.zip(&self.spent).map(share).collect();
+        shares.retain(|share| share.cycles > 0);
         shares.sort_by_key(|share| core::cmp::Reverse(share.cycles));
         shares
     }

@@ -1,11 +1,9 @@
-//! Running a program: block by block, or step by step.
+//! Running a program.
 
 use core::fmt;
 
-use super::Machine;
-use super::block::{Block, Blocks};
 use super::execute::Op;
-use super::state::State;
+use super::{DECODED, Decoded, Machine};
 use crate::isa::Instruction;
 use crate::isa::instruction::register_name;
 use crate::pipeline::Slot;
@@ -70,8 +68,7 @@ impl Machine {
         self.run_until(instructions, |_| false)
     }
 
-    /// Runs until the next instruction is at this address. The address must have a symbol, because
-    /// execution can stop only between blocks, and blocks end before symbols.
+    /// Runs until the next instruction is at this address.
     ///
     /// # Errors
     ///
@@ -91,65 +88,26 @@ impl Machine {
                 _ if reached(self) => return Ok(Ending::Reached),
                 Some(status) => return Ok(Ending::Exit(status)),
                 None if self.instructions >= limit => return Ok(Ending::Limit),
-                None => self.advance(limit)?,
+                None => self.step()?,
             }
         }
-    }
-
-    /// Executes a block, or one instruction if there is no block or the limit is near.
-    fn advance(&mut self, limit: u64) -> Result<(), Failure> {
-        let done = if limit - self.instructions > 128 { self.run_block() } else { None };
-        match done {
-            Some(Ok(())) => Ok(()),
-            Some(Err(trap)) => self.trap(trap),
-            None => self.step(),
-        }
-    }
-
-    /// Executes the block at `pc`. Returns `None` if there is no block; the caller then executes
-    /// one instruction.
-    fn run_block(&mut self) -> Option<Result<(), Trap>> {
-        let Self { state, blocks, pipeline, timing, .. } = self;
-        if state.npc != state.pc.wrapping_add(4) || self.annulled {
-            return None;
-        }
-        let number = match blocks.find(state.pc) {
-            Some(number) => number,
-            None => blocks.add(Block::at(state.pc, &state.memory, &self.set, &self.labels)?)?,
-        };
-        let block = &mut blocks.blocks[number];
-        let (cycles, done, result) = match execute_block(state, block) {
-            Ok(annulled) => {
-                let done = block.ops.len() - usize::from(annulled);
-                (block.spend(timing, pipeline, annulled), done, Ok(()))
-            }
-            Err((done, trap)) => (block.spend_part(timing, pipeline, done), done, Err(trap)),
-        };
-        self.cycles += cycles;
-        block.instructions += done as u64;
-        self.instructions += done as u64;
-        discard_if_flushed(state, blocks);
-        Some(result)
     }
 
     /// Executes one instruction, or skips an annulled one.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`], if it traps.
-    pub fn step(&mut self) -> Result<(), Failure> {
+    fn step(&mut self) -> Result<(), Failure> {
         if self.annulled {
             self.annulled = false;
-            self.cycles += u64::from(self.pipeline.annul());
+            let cycles = self.pipeline.annul();
+            self.spend(cycles);
             let next = self.state.npc;
             (self.state.pc, self.state.npc) = (next, next.wrapping_add(4));
             return Ok(());
         }
-        let instruction = match self.fetch() {
-            Ok(instruction) => instruction,
+        let Decoded { op, slot, routine, .. } = match self.decoded() {
+            Ok(decoded) => decoded,
             Err(trap) => return self.trap(trap),
         };
-        let op = Op::of(&instruction);
+        self.routine = routine;
         let (pc, npc) = (self.state.pc, self.state.npc);
         let next = if op.jumps() {
             self.state.jump(&op, pc).map(|jump| {
@@ -162,19 +120,28 @@ impl Machine {
         match next {
             Ok(after_next) => {
                 (self.state.pc, self.state.npc) = (npc, after_next);
-                self.instructions += 1;
-                self.cycles +=
-                    u64::from(self.pipeline.issue(&self.timing, &Slot::of(&instruction)));
-                discard_if_flushed(&mut self.state, &mut self.blocks);
+                let cycles = self.pipeline.issue(&self.timing, &slot);
+                self.count(cycles);
+                if self.state.flushed {
+                    self.state.flushed = false;
+                    self.decoded.fill(None);
+                }
                 Ok(())
             }
             Err(trap) => self.trap(trap),
         }
     }
 
-    /// Returns the program's status, after it has ended.
-    pub fn ended(&self) -> Option<u32> {
-        self.ended
+    fn spend(&mut self, cycles: u32) {
+        self.cycles += u64::from(cycles);
+        self.spent[self.routine].0 += u64::from(cycles);
+    }
+
+    /// Counts an instruction and its cycles.
+    fn count(&mut self, cycles: u32) {
+        self.instructions += 1;
+        self.spent[self.routine].1 += 1;
+        self.spend(cycles);
     }
 
     /// Returns the word at `pc`.
@@ -189,26 +156,38 @@ impl Machine {
         self.set.decode(word).ok_or(Trap::Illegal)
     }
 
+    /// Returns the instruction at `pc` as it was when it was executed first, or after a flush.
+    fn decoded(&mut self) -> Result<Decoded, Trap> {
+        let address = self.state.pc;
+        let place = (address >> 2) as usize % DECODED;
+        if let Some(known) = self.decoded[place].filter(|known| known.address == address) {
+            return Ok(known);
+        }
+        let instruction = self.fetch()?;
+        let routine = self.routines.partition_point(|(start, _)| *start <= address);
+        let (op, slot) = (Op::of(&instruction), Slot::of(&instruction));
+        Ok(*self.decoded[place].insert(Decoded { address, op, slot, routine }))
+    }
+
     /// Handles a trap of the instruction at `pc`.
     fn trap(&mut self, trap: Trap) -> Result<(), Failure> {
         self.pipeline.empty();
         match trap {
             Trap::WindowOverflow => {
                 self.spills += 1;
-                self.cycles += u64::from(self.timing.windows.spill);
+                self.spend(self.timing.windows.spill);
                 let stored = self.state.spill();
                 stored.or_else(|trap| self.fail(trap, "; a window had to be stored at its %sp"))
             }
             Trap::WindowUnderflow => {
                 self.fills += 1;
-                self.cycles += u64::from(self.timing.windows.fill);
+                self.spend(self.timing.windows.fill);
                 let loaded = self.state.fill();
                 loaded.or_else(|trap| self.fail(trap, "; a window had to be loaded from %fp"))
             }
             Trap::Software(SYSTEM_CALL) => self.system_call(),
             Trap::Software(0) => {
-                self.instructions += 1;
-                self.cycles += u64::from(self.timing.slots.alu);
+                self.count(self.timing.slots.alu);
                 self.ended = Some(self.state.reg(8));
                 Ok(())
             }
@@ -219,8 +198,7 @@ impl Machine {
     /// Performs the Linux system calls exit and write.
     fn system_call(&mut self) -> Result<(), Failure> {
         let (call, a, b, c) = (self.state.r[1], self.state.r[8], self.state.r[9], self.state.r[10]);
-        self.instructions += 1;
-        self.cycles += u64::from(self.timing.slots.trap);
+        self.count(self.timing.slots.trap);
         match call {
             CALL_EXIT => self.ended = Some(a),
             CALL_WRITE => {
@@ -262,44 +240,4 @@ impl Machine {
                 .collect(),
         })
     }
-}
-
-fn discard_if_flushed(state: &mut State, blocks: &mut Blocks) {
-    if state.flushed {
-        state.flushed = false;
-        blocks.discard();
-    }
-}
-
-/// Executes a block. Returns whether its last instruction was annulled, or the index of the
-/// instruction that trapped.
-#[inline(always)]
-fn execute_block(state: &mut State, block: &Block) -> Result<bool, (usize, Trap)> {
-    let start = block.start;
-    let address = |i: usize| start.wrapping_add(u32::try_from(4 * i).unwrap_or(u32::MAX));
-    let straight = block.ops.len() - if block.jumps { 2 } else { 0 };
-    for (i, op) in block.ops[..straight].iter().enumerate() {
-        if let Err(trap) = state.execute(op) {
-            (state.pc, state.npc) = (address(i), address(i + 1));
-            return Err((i, trap));
-        }
-    }
-    let at = address(straight);
-    if !block.jumps {
-        (state.pc, state.npc) = (at, at.wrapping_add(4));
-        return Ok(false);
-    }
-    let jump = state.jump(&block.ops[straight], at).map_err(|trap| {
-        (state.pc, state.npc) = (at, at.wrapping_add(4));
-        (straight, trap)
-    })?;
-    let target = jump.target.unwrap_or(at.wrapping_add(8));
-    if !jump.annuls {
-        state.execute(&block.ops[straight + 1]).map_err(|trap| {
-            (state.pc, state.npc) = (at.wrapping_add(4), target);
-            (straight + 1, trap)
-        })?;
-    }
-    (state.pc, state.npc) = (target, target.wrapping_add(4));
-    Ok(jump.annuls)
 }

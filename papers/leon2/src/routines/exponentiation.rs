@@ -1,25 +1,22 @@
-//! A whole exponentiation: conversion, table, windows, conversion.
+//! A whole exponentiation by sliding windows: conversion, table, windows, conversion.
 //!
 //! Windows skip zeros, as in the papers. The time therefore depends on the exponent. Do not use
 //! this exponentiation with a private exponent.
 
 use super::measure::{Counts, modulus, read, words};
-use super::power::{self, END, TABLE};
-use super::window::Window;
 use super::{Number, Routine};
 use crate::assembler::Assembler;
 use crate::machine::{Ending, Failure, Machine};
 use crate::timing::Timing;
 
-/// An exponentiation.
+/// An exponentiation. Its digits are odd and have at most `window` bits, with zeros between them.
+/// The table has a power for each digit.
 #[derive(Clone, Copy, Debug)]
 pub struct Exponentiation {
-    /// The routine for products.
+    /// The routine for products and squares.
     pub multiply: Routine,
-    /// The routine for squares, if it differs from the routine for products.
-    pub square: Option<Routine>,
-    /// The window: 1 to 6 bits.
-    pub window: Window,
+    /// The bits of a digit: 1 to 6.
+    pub window: u32,
 }
 
 /// The counts and the result of an exponentiation.
@@ -27,10 +24,41 @@ pub struct Exponentiation {
 pub struct ExponentiationRun {
     /// Counts from the first instruction to the last.
     pub counts: Counts,
-    /// The size of the code in bytes.
-    pub code: usize,
     /// base^exponent mod p.
     pub result: Number,
+}
+
+/// Products and digits of an exponentiation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Products {
+    /// The number of products, including the two conversions.
+    pub total: u64,
+    /// The number of digits that are not zero.
+    pub digits: u64,
+}
+
+impl Products {
+    /// Counts for digits of at most `window` bits.
+    #[must_use]
+    pub fn count(window: u32, exponent: &Number) -> Self {
+        let top = exponent.bits();
+        let table = if window > 1 { 1 << (window - 1) } else { 0 };
+        let mut products = Self { total: 2 + table, digits: 0 };
+        let mut left = top;
+        while left > 0 {
+            let lowest = left.saturating_sub(window);
+            let zeros = (lowest..left).take_while(|&bit| !exponent.bit(bit)).count();
+            let is_digit = exponent.bit(left - 1);
+            let zeros = u32::try_from(zeros).unwrap_or(0);
+            let width = if is_digit { left - lowest - zeros } else { 1 };
+            if left < top {
+                products.total += u64::from(width) + u64::from(is_digit);
+            }
+            products.digits += u64::from(is_digit);
+            left -= width;
+        }
+        products
+    }
 }
 
 /// The limit of instructions. An exponentiation of 4096 bits with rolled loops takes 4 * 10^10
@@ -52,7 +80,7 @@ impl Exponentiation {
         timing: &Timing,
         [base, exponent, p]: [&Number; 3],
     ) -> Result<ExponentiationRun, Failure> {
-        assert!((1..=6).contains(&self.window.bits()), "windows have 1 to 6 bits");
+        assert!((1..=6).contains(&self.window), "windows have 1 to 6 bits");
         assert!(exponent.bits() > 0, "an exponent of zero has no first digit");
         let set = self.multiply.instructions();
         let source = self.source([base, exponent, p]);
@@ -61,38 +89,23 @@ impl Exponentiation {
             .expect("the program is small and begins with code");
         let ending = machine.run(LIMIT)?;
         assert_ne!(ending, Ending::Limit, "the limit is above every exponentiation");
-        let address = |name: &str| program.symbols[name];
         Ok(ExponentiationRun {
             counts: Counts { cycles: machine.cycles(), instructions: machine.instructions() },
-            code: (address("end_of_code") - address("_start")) as usize,
-            result: read(&machine, address("z"), self.multiply.words()),
+            result: read(&machine, program.symbols["z"], self.multiply.words),
         })
-    }
-
-    /// Returns the size in bytes of the table of powers.
-    pub fn table_bytes(&self) -> u32 {
-        4 * self.multiply.words() * self.window.entries()
     }
 
     /// Returns the whole program.
     fn source(&self, [base, exponent, p]: [&Number; 3]) -> String {
         let count = p.words().len();
-        let square = match &self.square {
-            Some(routine) => format!("{}\nend_of_code:", routine.source("square")),
-            None => "end_of_code:\nsquare = multiply".to_owned(),
-        };
+        let entries = 1 << (self.window - 1);
         format!(
-            "odd_only = {odd_only}
-             window = {bits}
-             first_width = {first_width}
+            "window = {window}
              entries = {entries}
              top = {top}
              size = {size}
-             {TABLE}
-             {windows}
-             {END}
+             {CODE}
              {multiply}
-             {square}
              {modulus}
              base: {base}
              r_squared: {r_squared}
@@ -101,18 +114,8 @@ impl Exponentiation {
              z: .skip size
              power: .skip size
              table: .skip {table}",
-            windows = match self.window {
-                Window::Fixed(_) => power::fixed(),
-                Window::Sliding(_) => power::sliding(),
-            },
             multiply = self.multiply.source("multiply"),
-            odd_only = u32::from(matches!(self.window, Window::Sliding(_))),
-            first_width = match exponent.bits() % self.window.bits() {
-                0 => self.window.bits(),
-                width => width,
-            },
-            bits = self.window.bits(),
-            entries = self.window.entries(),
+            window = self.window,
             top = exponent.bits(),
             size = 4 * count,
             modulus = modulus(p),
@@ -120,7 +123,120 @@ impl Exponentiation {
             r_squared = words(&Number::square_of_r(p)),
             one = words(&Number::small(1, count)),
             exponent = words(exponent),
-            table = self.table_bytes(),
+            table = 4 * count * entries,
         )
     }
 }
+
+/// The program without its routine and data. `multiply` takes the addresses of z, a, b and p.
+///
+/// `%i0` is p, `%i1` n in bytes, `%l3` the table, `%l5` the exponent. `%l1` is the address of the
+/// power so far: 0 at the start, an entry of the table, or `power`. The table has the odd powers:
+/// each is the previous one times the square, which is at `power` until the table is complete.
+const CODE: &str = "
+_start: set     p, %i0
+        set     size, %i1
+        set     table, %l3
+        set     exponent, %l5
+        mov     %l3, %o0
+        set     base, %o1
+        set     r_squared, %o2
+        call    multiply
+        mov     %i0, %o3
+        set     entries - 1, %l0
+        mov     %l3, %l1
+        tst     %l0
+        be      table_done
+        nop
+        set     power, %o0
+        mov     %l3, %o1
+        mov     %l3, %o2
+        call    multiply
+        mov     %i0, %o3
+        set     power, %l2
+table_next:
+        add     %l1, %i1, %o0
+        mov     %l1, %o1
+        mov     %l2, %o2
+        call    multiply
+        mov     %i0, %o3
+        subcc   %l0, 1, %l0
+        bne     table_next
+        add     %l1, %i1, %l1
+table_done:
+        set     power, %l2
+        clr     %l1             ! no power yet
+
+        set     top - 1, %l0    ! the next bit
+slide:  call    bit
+        mov     %l0, %o0
+        tst     %o0
+        bne     slide_digit
+        nop
+        mov     %l2, %o0        ! squares the power
+        mov     %l1, %o1
+        mov     %l1, %o2
+        call    multiply
+        mov     %i0, %o3
+        mov     %l2, %l1
+        ba      slide_next
+        sub     %l0, 1, %l0
+slide_digit:
+        subcc   %l0, window - 1, %l4
+        bneg,a  slide_low
+        clr     %l4
+slide_low:
+        call    bit             ! the lowest bit of a digit is set
+        mov     %l4, %o0
+        tst     %o0
+        be,a    slide_low
+        add     %l4, 1, %l4
+        clr     %l6             ! the digit
+slide_bit:
+        call    bit
+        mov     %l0, %o0
+        sll     %l6, 1, %l6
+        or      %l6, %o0, %l6
+        tst     %l1
+        be      slide_squared   ! there is no power yet
+        nop
+        mov     %l2, %o0
+        mov     %l1, %o1
+        mov     %l1, %o2
+        call    multiply
+        mov     %i0, %o3
+        mov     %l2, %l1
+slide_squared:
+        cmp     %l0, %l4
+        bne     slide_bit
+        sub     %l0, 1, %l0
+        srl     %l6, 1, %l6
+        umul    %l6, %i1, %o2   ! the entry of the table: a factor, or the first power
+        tst     %l1
+        bne     slide_multiply
+        add     %l3, %o2, %o2
+        ba      slide_next
+        mov     %o2, %l1
+slide_multiply:
+        mov     %l2, %o0
+        mov     %l1, %o1
+        call    multiply
+        mov     %i0, %o3
+slide_next:
+        tst     %l0
+        bge     slide
+        nop
+
+        set     z, %o0          ! converts the power from Montgomery form
+        mov     %l1, %o1
+        set     one, %o2
+        call    multiply
+        mov     %i0, %o3
+        ta      0
+bit:    srl     %o0, 5, %g1     ! %o0 := bit %o0 of the exponent
+        sll     %g1, 2, %g1
+        ld      [%l5 + %g1], %g1
+        srl     %g1, %o0, %o0
+        retl
+        and     %o0, 1, %o0
+";

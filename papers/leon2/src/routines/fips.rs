@@ -35,7 +35,7 @@ pub(super) fn write(text: &mut Text, routine: &Routine) {
 }
 
 /// Writes the end of the loop over columns.
-pub(super) fn next_column(text: &mut Text, half: &str) {
+fn next_column(text: &mut Text, half: &str) {
     text.add(format!("add %l2, 4, %l2; cmp %l2, %l0; bne @{half}; nop"));
 }
 
@@ -45,7 +45,6 @@ pub(super) fn next_column(text: &mut Text, half: &str) {
 fn columns(text: &mut Text, routine: &Routine, half: Half) {
     match routine.loops {
         Loops::Index => by_index(text, half),
-        Loops::Pointers => by_pointers(text, half),
         Loops::Unrolled(by) => unrolled(text, half, by),
         Loops::Full => {}
     }
@@ -75,30 +74,6 @@ fn by_index(text: &mut Text, half: Half) {
             text.add(format!("sub {end}, %l3, %g4; tst %g4; bne {again}; nop"));
         }
     }
-}
-
-/// Pointers into a, b, m, p in `%l3` to `%l6`.
-fn by_pointers(text: &mut Text, half: Half) {
-    let again = label_of(half);
-    let (begin, end) = match half {
-        Half::Lower => ("mov %i1, %l3; add %i2, %l2, %l4; mov %i4, %l5; add %i3, %l2, %l6", r::B),
-        Half::Upper => (
-            "add %i1, %l2, %l3; add %i2, %l7, %l4; add %i4, %l2, %l5; add %i3, %l7, %l6
-             sub %l2, 4, %g5; add %i2, %g5, %g4",
-            "%g4",
-        ),
-    };
-    text.add(format!("{begin}; {again}:"));
-    load(text, ["%l3", "%l4", "%l5", "%l6"]);
-    match text.arithmetic {
-        Arithmetic::Extended => text
-            .add("add %l3, 4, %l3; umac %o0, %o1; sub %l4, 4, %l4; add %l5, 4, %l5; umac %o2, %o3"),
-        Arithmetic::Plain => {
-            accumulate_both(text);
-            text.add("add %l3, 4, %l3; sub %l4, 4, %l4; add %l5, 4, %l5");
-        }
-    }
-    text.add(format!("cmp %l4, {end}; bne {again}; sub %l6, 4, %l6"));
 }
 
 /// Writes blocks of `by` pairs. A computed jump enters the first block so that the last one is
@@ -164,7 +139,7 @@ impl Columns for Text {
 }
 
 /// Returns the offset of a word, as part of an address.
-pub(super) fn place(word: u32) -> String {
+fn place(word: u32) -> String {
     format!("+ {}", 4 * word)
 }
 
@@ -175,7 +150,7 @@ fn load(text: &mut Text, places: [&str; 4]) {
 }
 
 /// Clears the accumulator: the extension's, or `%g1` to `%g3`.
-pub(super) fn clear(text: &mut Text) {
+fn clear(text: &mut Text) {
     text.add(match text.arithmetic {
         Arithmetic::Extended => "clracc",
         Arithmetic::Plain => "clr %g1; clr %g2; clr %g3",
@@ -183,17 +158,14 @@ pub(super) fn clear(text: &mut Text) {
 }
 
 /// Adds a product to the accumulator.
-pub(super) fn accumulate(text: &mut Text, a: &str, b: &str) {
+fn accumulate(text: &mut Text, a: &str, b: &str) {
     match text.arithmetic {
         Arithmetic::Extended => text.add(format!("umac {a}, {b}")),
-        Arithmetic::Plain => add_product(text, [a, b], ["%g1", "%g2", "%g3"]),
+        Arithmetic::Plain => text.add(format!(
+            "umul {a}, {b}, %o4; rd %y, %o5
+             addcc %g1, %o4, %g1; addxcc %g2, %o5, %g2; addx %g3, 0, %g3"
+        )),
     }
-}
-
-/// Adds a product to the sum in three registers, lowest first.
-pub(super) fn add_product(text: &mut Text, [a, b]: [&str; 2], [low, middle, top]: [&str; 3]) {
-    text.add(format!("umul {a}, {b}, %o4; rd %y, %o5; addcc {low}, %o4, {low}"));
-    text.add(format!("addxcc {middle}, %o5, {middle}; addx {top}, 0, {top}"));
 }
 
 /// Adds `a_i b_0`, computes `m_i`, adds `m_i p_0`, and drops the lowest word, which is zero.
@@ -210,7 +182,7 @@ fn accumulate_both(text: &mut Text) {
 }
 
 /// Computes `m_i` from the accumulator's lowest word and adds `m_i p_0`; `p_0` is in `%o3`.
-pub(super) fn add_quotient(text: &mut Text, at: &str) {
+fn add_quotient(text: &mut Text, at: &str) {
     let (n0, m) = (r::N0, r::M);
     text.add(match text.arithmetic {
         Arithmetic::Extended => format!(
@@ -226,7 +198,7 @@ pub(super) fn add_quotient(text: &mut Text, at: &str) {
 }
 
 /// Stores the lowest word as a word of the result, and drops it.
-pub(super) fn result_word(text: &mut Text, at: &str) {
+fn result_word(text: &mut Text, at: &str) {
     text.add(match text.arithmetic {
         Arithmetic::Extended => format!("shacr %o0; st %o0, [{} {at}]", r::M),
         Arithmetic::Plain => {
@@ -236,7 +208,7 @@ pub(super) fn result_word(text: &mut Text, at: &str) {
 }
 
 /// Stores the highest word of the result, and keeps the word above it.
-pub(super) fn last_words(text: &mut Text, at: &str) {
+fn last_words(text: &mut Text, at: &str) {
     let (m, rest) = (r::M, r::REST);
     text.add(match text.arithmetic {
         Arithmetic::Extended => format!("shacr %o0; st %o0, [{m} {at}]; shacr {rest}"),

@@ -11,7 +11,7 @@ use crate::timing::Timing;
 pub struct Inputs {
     /// Below p.
     pub a: Number,
-    /// Below p. A squaring ignores it.
+    /// Below p.
     pub b: Number,
     /// The modulus, odd.
     pub p: Number,

@@ -1,7 +1,7 @@
 //! Generated assembly routines for long integers.
 //!
-//! A routine is a Montgomery product z := a b / R mod p or a square, with R = 2^(32n). The result
-//! is below p, and no branch depends on a number. The calling convention is the usual one: `%o0` to
+//! A routine is a Montgomery product z := a b / R mod p, with R = 2^(32n). The result is below p,
+//! and no branch depends on a number. The calling convention is the usual one: `%o0` to
 //! `%o3` are the addresses of z, a, b and p. The two words before p are n and n0' = -1/p mod 2^32;
 //! after p there is space for 2n words. z may be a or b.
 //!
@@ -15,30 +15,17 @@ mod exponentiation;
 mod fips;
 mod measure;
 mod number;
-mod power;
-mod squaring;
 mod text;
-mod window;
 
 pub(crate) use columns::Columns;
-pub use exponentiation::{Exponentiation, ExponentiationRun};
+pub use exponentiation::{Exponentiation, ExponentiationRun, Products};
 pub use measure::{Counts, Inputs, RoutineRun};
 pub use number::Number;
-pub use window::{Products, Window};
 
 use core::fmt;
 
 use self::text::Text;
 use crate::isa::InstructionSet;
-
-/// The schedule of a product.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Algorithm {
-    /// By columns, product and reduction interleaved (finely integrated product scanning).
-    Fips,
-    /// A square by columns: each product of two different words is computed once.
-    Squaring,
-}
 
 /// The instructions that multiply and add.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -55,9 +42,7 @@ pub enum Loops {
     /// Rolled, with two moving indices. The plain product has two superfluous instructions (a
     /// comparison and an empty delay slot), because the published routine has them too.
     Index,
-    /// Rolled, with moving pointers.
-    Pointers,
-    /// Unrolled by this number. A computed jump into the first pass allows any number of words.
+    /// Unrolled by 2, 4, 8 or 16. A computed jump into the first pass allows any number of words.
     Unrolled(u32),
     /// Fully unrolled: code for one number of words.
     Full,
@@ -65,9 +50,8 @@ pub enum Loops {
 
 impl Loops {
     /// All, by size of code.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 6] = [
         Self::Index,
-        Self::Pointers,
         Self::Unrolled(2),
         Self::Unrolled(4),
         Self::Unrolled(8),
@@ -76,63 +60,19 @@ impl Loops {
     ];
 }
 
-/// A routine.
+/// A product by columns, with product and reduction interleaved (FIPS: finely integrated product
+/// scanning).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Routine {
-    algorithm: Algorithm,
-    arithmetic: Arithmetic,
-    loops: Loops,
-    words: u32,
+    /// Its instructions that multiply and add.
+    pub arithmetic: Arithmetic,
+    /// Its innermost loops.
+    pub loops: Loops,
+    /// The words of the modulus: 4 to 128, and a multiple of the unrolling.
+    pub words: u32,
 }
 
 impl Routine {
-    /// Creates a routine for moduli of `words` words of 32 bits.
-    ///
-    /// # Errors
-    ///
-    /// [`Unsupported`], if there is no such routine.
-    pub fn new(
-        algorithm: Algorithm,
-        arithmetic: Arithmetic,
-        loops: Loops,
-        words: u32,
-    ) -> Result<Self, Unsupported> {
-        let why = match loops {
-            _ if !(4..=128).contains(&words) => "moduli have 4 to 128 words of 32 bits",
-            Loops::Unrolled(by) if !matches!(by, 2 | 4 | 8 | 16) => {
-                "loops are unrolled by 2, 4, 8 or 16"
-            }
-            Loops::Unrolled(by) if !words.is_multiple_of(by) => {
-                "the number of words must be a multiple of the unrolling"
-            }
-            Loops::Pointers if algorithm != Algorithm::Fips => {
-                "rolled loops with pointers exist for FIPS only"
-            }
-            _ => return Ok(Self { algorithm, arithmetic, loops, words }),
-        };
-        Err(Unsupported(why))
-    }
-
-    /// Returns its schedule.
-    pub fn algorithm(&self) -> Algorithm {
-        self.algorithm
-    }
-
-    /// Returns its instructions that multiply and add.
-    pub fn arithmetic(&self) -> Arithmetic {
-        self.arithmetic
-    }
-
-    /// Returns its innermost loops.
-    pub fn loops(&self) -> Loops {
-        self.loops
-    }
-
-    /// Returns the words of the modulus.
-    pub fn words(&self) -> u32 {
-        self.words
-    }
-
     /// Returns the instruction set that it needs.
     pub fn instructions(&self) -> InstructionSet {
         match self.arithmetic {
@@ -145,10 +85,7 @@ impl Routine {
     pub fn source(&self, name: &str) -> String {
         let mut text = Text::new(name, self.arithmetic);
         self.begin(&mut text);
-        match self.algorithm {
-            Algorithm::Fips => fips::write(&mut text, self),
-            Algorithm::Squaring => squaring::write(&mut text, self),
-        }
+        fips::write(&mut text, self);
         finish(&mut text);
         text.into_source()
     }
@@ -192,16 +129,7 @@ fn finish(text: &mut Text) {
 
 impl fmt::Display for Routine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}, {}, {}", self.algorithm, self.arithmetic, self.loops)
-    }
-}
-
-impl fmt::Display for Algorithm {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Fips => "FIPS",
-            Self::Squaring => "squaring",
-        })
+        write!(f, "FIPS, {}, {}", self.arithmetic, self.loops)
     }
 }
 
@@ -218,14 +146,8 @@ impl fmt::Display for Loops {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Index => f.write_str("rolled, index"),
-            Self::Pointers => f.write_str("rolled, pointers"),
             Self::Unrolled(by) => write!(f, "unrolled by {by}"),
             Self::Full => f.write_str("fully unrolled"),
         }
     }
 }
-
-/// There is no routine for these parameters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct Unsupported(&'static str);

@@ -53,8 +53,7 @@ impl Number {
     }
 
     /// Returns 2 self mod p, for self below p.
-    #[must_use]
-    pub fn doubled(&self, p: &Self) -> Self {
+    fn doubled(&self, p: &Self) -> Self {
         let mut carry = 0;
         let mut doubled = Self(self.0.clone());
         for word in &mut doubled.0 {

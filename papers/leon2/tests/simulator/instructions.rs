@@ -89,7 +89,6 @@ fn words_are_those_of_the_manual() {
         ("call . + 8", 0x4000_0002),
         ("ta 0x10", 0x91d0_2010),
         ("umac %g1, %g2", 0x81f0_4002),
-        ("umac2 %g1, %g2", 0x81f8_4002),
         ("shacr %g1", 0x8360_2000),
         ("rdacc %g1", 0x8360_0000),
         ("addac %g1", 0x8168_4000),

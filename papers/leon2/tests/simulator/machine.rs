@@ -345,17 +345,6 @@ fn elf_files_are_loaded_and_bad_ones_refused() {
 }
 
 #[test]
-fn flat_binaries_begin_with_their_first_word() {
-    let code = assemble("mov 42, %o0; ta 0").segments[0].bytes.clone();
-    let program = Program::flat(&code, 0x8000).unwrap();
-    let mut machine = Machine::new(InstructionSet::sparc(), Timing::leon2(), &program).unwrap();
-    assert_eq!(machine.run(10), Ok(Ending::Exit(42)));
-    assert!(Program::flat(&[], 0x8000).is_err());
-    assert!(Program::flat(&code, 0x8002).unwrap_err().to_string().contains("no instruction"));
-    assert!(Program::flat(&code, 0xffff_fffc).unwrap_err().to_string().contains("last address"));
-}
-
-#[test]
 fn timing_files_with_missing_or_absurd_numbers_name_field_and_line() {
     let good = Timing::LEON2;
     for (from, to, words) in [

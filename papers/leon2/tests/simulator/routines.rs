@@ -5,9 +5,8 @@ use num_bigint::BigUint;
 use sha2::{Digest, Sha256};
 use tollgate_leon2::Timing;
 use tollgate_leon2::routines::{
-    Algorithm, Arithmetic, Exponentiation, Inputs, Loops, Number, Routine, Window,
+    Arithmetic, Exponentiation, Inputs, Loops, Number, Products, Routine,
 };
-use tollgate_leon2::timing::Issue;
 
 fn big(number: &Number) -> BigUint {
     BigUint::new(number.words().to_vec())
@@ -20,14 +19,13 @@ fn product(a: &Number, b: &Number, p: &Number) -> BigUint {
 }
 
 fn routines(words: u32) -> impl Iterator<Item = Routine> {
-    let algorithms = [Algorithm::Fips, Algorithm::Squaring];
-    let arithmetics = [Arithmetic::Plain, Arithmetic::Extended];
-    algorithms.into_iter().flat_map(move |algorithm| {
-        arithmetics.into_iter().flat_map(move |arithmetic| {
-            Loops::ALL
-                .into_iter()
-                .filter_map(move |loops| Routine::new(algorithm, arithmetic, loops, words).ok())
-        })
+    let has = move |loops: &Loops| match loops {
+        Loops::Unrolled(by) => words.is_multiple_of(*by),
+        _ => true,
+    };
+    [Arithmetic::Plain, Arithmetic::Extended].into_iter().flat_map(move |arithmetic| {
+        let all = Loops::ALL.into_iter().filter(has);
+        all.map(move |loops| Routine { arithmetic, loops, words })
     })
 }
 
@@ -54,15 +52,8 @@ fn every_routine_computes_its_product() {
         for routine in routines(words) {
             for inputs in &inputs {
                 let measured = routine.measure(&Timing::leon2(), inputs).unwrap();
-                let b = match routine.algorithm() {
-                    Algorithm::Squaring => &inputs.a,
-                    _ => &inputs.b,
-                };
-                assert_eq!(
-                    big(&measured.result),
-                    product(&inputs.a, b, &inputs.p),
-                    "{routine}, {words}"
-                );
+                let expected = product(&inputs.a, &inputs.b, &inputs.p);
+                assert_eq!(big(&measured.result), expected, "{routine}, {words}");
             }
         }
     }
@@ -72,7 +63,7 @@ fn every_routine_computes_its_product() {
 fn the_golden_product_is_that_of_other_processors() {
     // The same program in C, with these numbers, ran on SPARC under two emulators and on RV64.
     let inputs = Inputs::patterned(32);
-    for routine in routines(32).filter(|it| it.algorithm() != Algorithm::Squaring) {
+    for routine in routines(32) {
         let measured = routine.measure(&Timing::leon2(), &inputs).unwrap();
         let digits = format!("{:0256x}", big(&measured.result));
         assert!(digits.starts_with("61b9313fbe4f2927"), "{routine}: {digits}");
@@ -114,46 +105,30 @@ fn a_routine_may_overwrite_its_operands() {
     }
 }
 
-/// Cycles of FIPS as coefficients of n^2, n and 1: for V8, for the blocking extension with one
-/// slot, and for the decoupled extension with two. They are in sixteenths, so that they are whole
-/// numbers.
-const FORMS: [(Loops, [i64; 9]); 7] = [
-    (Loops::Index, [320, 39, 12, 160, 40, 13, 160, 44, 12]),
-    (Loops::Pointers, [320, 45, 6, 192, 44, 7, 192, 47, 7]),
-    (Loops::Unrolled(2), [272, 79, -22, 144, 78, -21, 160, 80, -21]),
-    (Loops::Unrolled(4), [248, 82, -22, 120, 81, -21, 136, 83, -21]),
-    (Loops::Unrolled(8), [236, 0, -22, 108, 0, -21, 124, 0, -21]), // 83.5, 82.5, 84.5
-    (Loops::Unrolled(16), [230, 0, -22, 102, 0, -21, 118, 0, -21]), // 84.25, 83.25, 85.25
-    (Loops::Full, [224, 31, 15, 96, 30, 16, 112, 33, 15]),
+/// Cycles of FIPS as coefficients of n^2, n and 1: for V8, and for the extension with one slot.
+/// They are in sixteenths, so that they are whole numbers.
+const FORMS: [(Loops, [i64; 6]); 6] = [
+    (Loops::Index, [320, 624, 192, 160, 640, 208]),
+    (Loops::Unrolled(2), [272, 1264, -352, 144, 1248, -336]),
+    (Loops::Unrolled(4), [248, 1312, -352, 120, 1296, -336]),
+    (Loops::Unrolled(8), [236, 1336, -352, 108, 1320, -336]),
+    (Loops::Unrolled(16), [230, 1348, -352, 102, 1332, -336]),
+    (Loops::Full, [224, 496, 240, 96, 480, 256]),
 ];
 
 #[test]
 fn fips_takes_the_cycles_that_were_compared_with_the_vhdl() {
     for (loops, form) in FORMS {
-        for words in [16_u32, 32] {
-            for (i, (arithmetic, issue, slots)) in [
-                (Arithmetic::Plain, Issue::Blocking, 1),
-                (Arithmetic::Extended, Issue::Blocking, 1),
-                (Arithmetic::Extended, Issue::Decoupled, 2),
-            ]
-            .into_iter()
-            .enumerate()
+        for words in [16, 32] {
+            for (arithmetic, form) in
+                [(Arithmetic::Plain, &form[..3]), (Arithmetic::Extended, &form[3..])]
             {
                 let n = i64::from(words);
-                let linear = match loops {
-                    Loops::Unrolled(8) => [1336, 1320, 1352][i] * n / 16,
-                    Loops::Unrolled(16) => [1348, 1332, 1364][i] * n / 16,
-                    _ => form[3 * i + 1] * n,
-                };
-                let expected = form[3 * i] * n * n / 16 + linear + form[3 * i + 2];
-                let routine = Routine::new(Algorithm::Fips, arithmetic, loops, words).unwrap();
-                let timing = Timing::leon2().with_products(slots, issue);
-                let measured = routine.measure(&timing, &Inputs::patterned(words)).unwrap();
-                assert_eq!(
-                    measured.counts.cycles.cast_signed(),
-                    expected,
-                    "{routine}, {words} words, {slots} slots {issue:?}"
-                );
+                let expected = (form[0] * n * n + form[1] * n + form[2]) / 16;
+                let routine = Routine { arithmetic, loops, words };
+                let measured =
+                    routine.measure(&Timing::leon2(), &Inputs::patterned(words)).unwrap();
+                assert_eq!(measured.counts.cycles.cast_signed(), expected, "{routine}, {words}");
             }
         }
     }
@@ -164,9 +139,9 @@ fn slots_of_products_add_their_number_of_cycles() {
     // 2 n^2 + n products.
     for arithmetic in [Arithmetic::Plain, Arithmetic::Extended] {
         for loops in Loops::ALL {
-            let routine = Routine::new(Algorithm::Fips, arithmetic, loops, 16).unwrap();
+            let routine = Routine { arithmetic, loops, words: 16 };
             let cycles = |slots| {
-                let timing = Timing::leon2().with_products(slots, Issue::Blocking);
+                let timing = Timing::leon2().with_products(slots);
                 routine.measure(&timing, &Inputs::patterned(16)).unwrap().counts.cycles
             };
             for slots in [2, 3, 5, 35] {
@@ -185,36 +160,23 @@ fn exponentiations_are_correct_and_take_the_counted_products() {
         vec![Number::new(vec![1]), Number::new(vec![0, 1]), Number::new(vec![u32::MAX; 2])];
     exponents.push(Number::new((0..3).map(|_| random.u32(..)).collect()));
     for arithmetic in [Arithmetic::Plain, Arithmetic::Extended] {
-        for separate in [false, true] {
-            let of =
-                |algorithm| Routine::new(algorithm, arithmetic, Loops::Unrolled(4), words).unwrap();
-            let square = separate.then(|| of(Algorithm::Squaring));
-            for bits in 1..=6 {
-                for window in [Window::Fixed(bits), Window::Sliding(bits)] {
-                    for exponent in &exponents {
-                        let it = Exponentiation { multiply: of(Algorithm::Fips), square, window };
-                        let run = |slots| {
-                            let timing = Timing::leon2().with_products(slots, Issue::Blocking);
-                            it.run(&timing, [&base, exponent, &p]).unwrap()
-                        };
-                        let raised = run(1);
-                        let expected = big(&base).modpow(&big(exponent), &big(&p));
-                        assert_eq!(big(&raised.result), expected, "{window}, {}", big(exponent));
-                        if separate {
-                            continue;
-                        }
-                        // In the second run each multiplication of two words takes one more slot. A
-                        // Montgomery product has 2 n^2 + n of them. Each digit of the exponent
-                        // needs one more, to compute its position in the table.
-                        let products = window.products(exponent);
-                        let digits = match window {
-                            Window::Fixed(_) => u64::from(exponent.bits().div_ceil(bits)),
-                            Window::Sliding(_) => products.multiplications + 1,
-                        };
-                        let slots = run(2).counts.cycles - raised.counts.cycles;
-                        assert_eq!(slots, products.total() * 136 + digits, "{window}");
-                    }
-                }
+        let multiply = Routine { arithmetic, loops: Loops::Unrolled(4), words };
+        for window in 1..=6 {
+            let exponentiation = Exponentiation { multiply, window };
+            for exponent in &exponents {
+                let run = |slots| {
+                    let timing = Timing::leon2().with_products(slots);
+                    exponentiation.run(&timing, [&base, exponent, &p]).unwrap()
+                };
+                let raised = run(1);
+                let expected = big(&base).modpow(&big(exponent), &big(&p));
+                assert_eq!(big(&raised.result), expected, "{window}, {}", big(exponent));
+                // In the second run each multiplication of two words takes one more slot. A
+                // Montgomery product has 2 n^2 + n of them. Each digit of the exponent needs one
+                // more, to compute its position in the table.
+                let products = Products::count(window, exponent);
+                let slots = run(2).counts.cycles - raised.counts.cycles;
+                assert_eq!(slots, products.total * 136 + products.digits, "{window}");
             }
         }
     }
@@ -228,16 +190,13 @@ fn a_1024_bit_exponentiation_takes_12_4_million_cycles() {
     let mut exponent = b.words().to_vec();
     exponent[31] |= 1 << 31;
     let exponent = Number::new(exponent);
-    let multiply =
-        Routine::new(Algorithm::Fips, Arithmetic::Extended, Loops::Unrolled(4), words).unwrap();
-    let window = Window::Sliding(5);
-    let it = Exponentiation { multiply, square: None, window };
-    let raised = it.run(&Timing::leon2(), [&base, &exponent, &p]).unwrap();
+    let multiply = Routine { arithmetic: Arithmetic::Extended, loops: Loops::Unrolled(4), words };
+    let exponentiation = Exponentiation { multiply, window: 5 };
+    let raised = exponentiation.run(&Timing::leon2(), [&base, &exponent, &p]).unwrap();
     assert_eq!(big(&raised.result), big(&base).modpow(&big(&exponent), &big(&p)));
-    assert_eq!(it.table_bytes(), 2048);
     let cycles = raised.counts.cycles;
     assert!((12_276_000..=12_524_000).contains(&cycles), "{cycles}");
     // Its Montgomery products, at 10251 cycles each, are 99 % of its cycles.
-    let products = window.products(&exponent).total() * 10_251;
+    let products = Products::count(5, &exponent).total * 10_251;
     assert!((products..products + products / 100).contains(&cycles), "{cycles}, {products}");
 }

@@ -7,7 +7,7 @@ use crate::machine_code::Program;
 
 /// A function with two low halves and one high half outside its loops. It has two kinds of passes:
 /// one low and one high half, or one step of both carry chains.
-const ROWS: [Row; 1] = [row("rows", "rows", "", |_| Work {
+const ROWS: [Row; 1] = [row("rows", "", |_| Work {
     once: Multiplies::halves(2, 1),
     passes: vec![Multiplies::halves(1, 1), Multiplies::limbs(2, 3, 2)],
 })];

@@ -8,7 +8,6 @@
 //           form, 950 vpmadd52.
 // Time      constant: there is no branch.
 //! `p256_affine_mb8_ifma`: affine coordinates, with one inversion for eight lanes.
-#![forbid(unsafe_code)]
 
 use super::p256_field52_ifma::{Element, Lanes, clean, everywhere, mul, sqr, to_numbers};
 use super::p256_points52_ifma::Jacobian;

@@ -17,7 +17,6 @@
 // * The last digit is that of window 1. A + 128 d = k < n. If A - 128 d = n, then the digit of n
 //   in this window is -d. It is negative, so d > 0 and k = n + 256 d > n.
 //! `p256_comb_mb8_ifma`: sums of table entries in eight lanes.
-#![forbid(unsafe_code)]
 
 use core::arch::x86_64::*;
 

@@ -11,7 +11,6 @@
 // No addition has equal or opposite points: see `p256_comb_mb8_ifma`, which adds the same ones in
 // the same order.
 //! `p256_comb_mulx`: the sum of one table entry for each window of seven bits.
-#![forbid(unsafe_code)]
 
 use tollgate_cpu::{HaveAdxBmi2, HaveAvx2};
 

@@ -21,7 +21,6 @@
 //   But n has a negative digit in window 54, so A > 0 and k = n + 2A > n. And B > 0, since the top
 //   digit is, so that |A| < B and A - B cannot be n.
 //! `p256_comb_sum8_ifma`: one sum of table entries in eight parts.
-#![forbid(unsafe_code)]
 
 use core::arch::x86_64::*;
 

@@ -10,7 +10,6 @@
 // Counts    a product has 50 vpmadd52, a square 30, a reduction 30.
 // Time      constant: no branch and no address depends on a number.
 //! Five digits in eight lanes. `Element` is carried, `Columns` are not, `Product` is not reduced.
-#![forbid(unsafe_code)]
 
 use core::arch::x86_64::*;
 

@@ -21,6 +21,7 @@
 // Registers: rdx = the factor of a row; rax, rcx = halves of a product; r14 = M, r15 = 32.
 // Soundness: SOUNDNESS.md#inline-assembly.
 //! Products by MULX and two carry chains (ADCX on CF, ADOX on OF).
+#![allow(unsafe_code, reason = "inline assembly")]
 
 use core::arch::asm;
 

@@ -14,7 +14,6 @@
 //           products, 3 squares, 11 reductions; 870 vpmadd52.
 // Time      constant: no branch and no address depends on a point.
 //! Doubling and additions that do not handle the neutral point or equal points.
-#![forbid(unsafe_code)]
 
 use super::p256_field52_ifma::*;
 use crate::residue::Limbs;

@@ -15,7 +15,6 @@
 //           a table of N entries 8 N - 5 and 3 N + 3.
 // Time      constant: no branch and no address depends on a point.
 //! Doublings, additions and tables that do not handle the neutral point or equal points.
-#![forbid(unsafe_code)]
 
 use tollgate_cpu::HaveAdxBmi2;
 

@@ -3,7 +3,6 @@
 // Requires  index < 2^31.
 // Time      constant: every entry is read; no branch or address depends on the index or the table.
 //! `p256_select_avx2`: a coordinate at a time.
-#![forbid(unsafe_code)]
 
 use core::arch::x86_64::*;
 

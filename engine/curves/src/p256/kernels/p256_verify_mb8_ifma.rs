@@ -7,7 +7,6 @@
 // Counts    an addition, a square and a product; with the changes of form, 1,450 vpmadd52.
 // Time      constant: there is no branch. Nothing here is secret.
 //! `p256_verify_mb8_ifma`: compares x of a sum without an inversion.
-#![forbid(unsafe_code)]
 
 use super::p256_field52_ifma::{
     Lanes, carried, clean, from_numbers, plus_p, product, reduced, sqr, sub, to_numbers,

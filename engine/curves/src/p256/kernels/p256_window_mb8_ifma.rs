@@ -14,7 +14,6 @@
 // this is not the last window, A + d is less than 2^252. In the last one A + d = k < n. If A - d =
 // n, then digit 0 of n is -d. It is negative, so d > 0 and k = n + 2d > n.
 //! `p256_window_mb8_ifma`: windows of five bits, from the top, in eight lanes.
-#![forbid(unsafe_code)]
 
 use core::arch::x86_64::*;
 

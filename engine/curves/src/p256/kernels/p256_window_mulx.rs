@@ -9,7 +9,6 @@
 //
 // No addition has equal or opposite points: see `p256_window_mb8_ifma`, which adds the same ones.
 //! `p256_window_mulx`: windows of five bits, from the top.
-#![forbid(unsafe_code)]
 
 use tollgate_cpu::{HaveAdxBmi2, HaveAvx2};
 

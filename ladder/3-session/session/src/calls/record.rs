@@ -8,9 +8,9 @@ use tollgate_bench::Contender;
 use tollgate_server::in_memory::Source;
 use tollgate_tls_client::Cipher;
 
-use super::{checked, cipher_name, hash_name};
+use super::checked;
 use crate::libcrypto::Mac;
-use crate::primitive::Primitive;
+use crate::primitive::{Primitive, cipher_name, hash_name};
 
 /// The length in bytes of a record's additional data, and of the head of its HMAC.
 const ADDED_BYTES: usize = 13;
@@ -18,7 +18,7 @@ const TAG_BYTES: usize = 16;
 /// A fixed key: the benchmark encrypts no secrets. Its length is that of the longest key.
 const KEY: [u8; 32] = [7; 32];
 const NONCE: [u8; 12] = [9; 12];
-/// The IV of CBC, of which Triple DES takes the first half.
+/// The IV of CBC.
 const IV: [u8; 16] = [9; 16];
 
 pub(super) fn record<'w>(
@@ -30,7 +30,6 @@ pub(super) fn record<'w>(
         Primitive::RecordKey(cipher) => key(cipher, name, source),
         Primitive::Seal(cipher, bytes) if cipher.is_cbc() => seal_cbc(cipher, bytes, name, source),
         Primitive::Open(cipher, bytes) if cipher.is_cbc() => open_cbc(cipher, bytes, name, source),
-        Primitive::Seal(cipher @ Cipher::Rc4(_), bytes) => seal_stream(cipher, bytes, name, source),
         Primitive::Seal(cipher, bytes) => seal_aead(cipher, bytes, name, source),
         Primitive::Open(cipher, bytes) => open_aead(cipher, bytes, name, source),
         Primitive::Mac(hash, bytes) => {
@@ -44,12 +43,7 @@ pub(super) fn record<'w>(
 }
 
 fn fetch(cipher: Cipher, source: Source<'_>) -> Result<EvpCipher, ErrorStack> {
-    // RC4 is in a provider of its own, which the server's query excludes.
-    let query = match cipher {
-        Cipher::Rc4(_) => Some("provider=legacy"),
-        _ => source.query.to_str().ok(),
-    };
-    EvpCipher::fetch(Some(source.library), cipher_name(cipher), query)
+    EvpCipher::fetch(Some(source.library), cipher_name(cipher), source.query.to_str().ok())
 }
 
 /// The first vector of a cipher: a nonce, or the IV of CBC.
@@ -113,33 +107,14 @@ fn open_cbc<'w>(
     Ok(checked(name, text.len(), move || ctx.cipher_update(&text, Some(&mut out))))
 }
 
-/// A context with the key and no vector.
-fn encrypting(cipher: Cipher, source: Source<'_>) -> Result<CipherCtx, ErrorStack> {
-    let mut ctx = CipherCtx::new()?;
-    ctx.encrypt_init(Some(&*fetch(cipher, source)?), Some(&KEY[..cipher.key_bytes()]), None)?;
-    Ok(ctx)
-}
-
-/// One context encrypts all records.
-fn seal_stream<'w>(
-    cipher: Cipher,
-    bytes: u32,
-    name: String,
-    source: Source<'w>,
-) -> Result<Contender<'w>, ErrorStack> {
-    let mut ctx = encrypting(cipher, source)?;
-    let text = vec![4_u8; bytes as usize];
-    let mut out = vec![0_u8; text.len()];
-    Ok(checked(name, text.len(), move || ctx.cipher_update(&text, Some(&mut out))))
-}
-
 fn seal_aead<'w>(
     cipher: Cipher,
     bytes: u32,
     name: String,
     source: Source<'w>,
 ) -> Result<Contender<'w>, ErrorStack> {
-    let mut ctx = encrypting(cipher, source)?;
+    let mut ctx = CipherCtx::new()?;
+    ctx.encrypt_init(Some(&*fetch(cipher, source)?), Some(&KEY[..cipher.key_bytes()]), None)?;
     let text = vec![4_u8; bytes as usize];
     let mut out = vec![0_u8; bytes as usize + TAG_BYTES];
     let mut seal = move || seal(&mut ctx, &text, &mut out);

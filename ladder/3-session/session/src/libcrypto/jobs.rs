@@ -146,13 +146,13 @@ fn end<R>(jobs: &[Job<'_, R>]) -> Result<(), ErrorStack> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Form, each_engine, sign};
+    use super::super::{each_engine, sign};
     use super::*;
 
     #[test]
     fn jobs_end_with_their_results_whether_the_engine_pauses_them_or_not() {
         each_engine(|source, key| {
-            let sign = || sign(source, key, Some(c"SHA256"), Form::Plain, b"message").unwrap();
+            let sign = || sign(source, key, Some(c"SHA256"), false, b"message").unwrap();
             let expected = sign();
             let batch = batch_of(&sign).unwrap();
             for count in [1, 2, batch, batch + 1] {

@@ -21,41 +21,25 @@ const TLS_PADDING: i32 = 7;
 /// Maximum length of a plaintext in bytes: RSA of 16384 bits.
 const RSA_BYTES_MAX: usize = 2048;
 
-/// The form of a signature.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Form {
-    /// RSA with PKCS#1 v1.5, ECDSA, Ed25519: the key determines it.
-    Plain,
-    /// RSA with PSS.
-    Pss,
-}
-
-/// Signs as libssl does, with the digest of this name.
+/// Signs as libssl does, with the digest of this name: with RSA-PSS if `is_pss`, or else in the
+/// only other form that the key has.
 pub(crate) fn sign(
     source: Source<'_>,
     key: &PKeyRef<Private>,
     digest_name: Option<&CStr>,
-    form: Form,
+    is_pss: bool,
     message: &[u8],
 ) -> Result<Vec<u8>, ErrorStack> {
     let mut digest = MdCtx::new()?;
     let ctx = source.begin_signature(&mut digest, key, digest_name)?;
-    form.set(ctx)?;
+    if is_pss {
+        ctx.set_rsa_padding(RsaPadding::PKCS1_PSS)?;
+        ctx.set_rsa_pss_saltlen(RsaPssSaltlen::DIGEST_LENGTH)?;
+    }
     let mut signature = vec![0; key.size()];
     let length = digest.digest_sign(message, Some(&mut signature))?;
     signature.truncate(length);
     Ok(signature)
-}
-
-impl Form {
-    /// Sets the padding of an operation.
-    fn set(self, ctx: &mut PkeyCtxRef<Private>) -> Result<(), ErrorStack> {
-        if self == Self::Pss {
-            ctx.set_rsa_padding(RsaPadding::PKCS1_PSS)?;
-            ctx.set_rsa_pss_saltlen(RsaPssSaltlen::DIGEST_LENGTH)?;
-        }
-        Ok(())
-    }
 }
 
 /// Encrypts `premaster` to the key with PKCS#1 v1.5, as the client does.
@@ -110,14 +94,14 @@ mod tests {
     fn signatures_verify_and_premasters_come_back() {
         each_engine(|source, key| {
             let public = PKey::public_key_from_der(&key.public_key_to_der().unwrap()).unwrap();
-            for form in [Form::Plain, Form::Pss] {
-                let signature = sign(source, key, Some(c"SHA256"), form, b"message").unwrap();
+            for is_pss in [false, true] {
+                let signature = sign(source, key, Some(c"SHA256"), is_pss, b"message").unwrap();
                 let mut verifier = Verifier::new(MessageDigest::sha256(), &public).unwrap();
-                if form == Form::Pss {
+                if is_pss {
                     verifier.set_rsa_padding(RsaPadding::PKCS1_PSS).unwrap();
                     verifier.set_rsa_pss_saltlen(RsaPssSaltlen::DIGEST_LENGTH).unwrap();
                 }
-                assert!(verifier.verify_oneshot(&signature, b"message").unwrap(), "{form:?}");
+                assert!(verifier.verify_oneshot(&signature, b"message").unwrap(), "PSS: {is_pss}");
             }
             let mut premaster = [6; 48];
             premaster[..2].copy_from_slice(&[3, 3]);

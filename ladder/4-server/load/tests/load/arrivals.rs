@@ -1,6 +1,5 @@
 //! Open loops begin arrivals on time, measure from the intended start, and lose no arrival.
 
-use core::time::Duration;
 use std::time::Instant;
 
 use tollgate_load::{
@@ -51,30 +50,6 @@ fn an_open_loop_offers_its_rate_on_any_number_of_threads() {
     }
 }
 
-/// The timeline has each transaction, at the time at which its pattern and seed let it arrive.
-#[test]
-fn a_timeline_has_each_arrival_and_its_end() {
-    let pattern = Pattern::Bursts { per_s: 200.0, on_ms: 100, off_ms: 150 };
-    let plan = Plan { threads: 2, keeps_timeline: true, ..open(pattern.clone(), 500) };
-    let run = outcome(&plan, |_| Behavior::Good);
-    let end = Duration::from_millis(plan.warm_up_ms + plan.sustain_ms);
-    let expected: Vec<Duration> = pattern.times(plan.seed).take_while(|at| *at < end).collect();
-    let timeline = run.timeline().unwrap();
-    let arrived: Vec<Duration> = timeline.iter().map(|moment| moment.arrived).collect();
-    // the first start of the threads and that of the run are a few nanoseconds apart
-    assert_eq!(arrived.len(), expected.len(), "{run}");
-    for (arrived, expected) in arrived.iter().zip(&expected) {
-        assert!(arrived.abs_diff(*expected) < Duration::from_micros(1), "{arrived:?} {expected:?}");
-    }
-    let longest = timeline.iter().map(|moment| moment.done - moment.arrived).max().unwrap();
-    let p100 = Duration::from_nanos(run.transaction().unwrap().quantile_ns(1.0).unwrap());
-    assert!(longest.as_secs_f64() > 0.99 * p100.as_secs_f64(), "{longest:?} {p100:?}");
-    let without = outcome(&open(pattern, 300), |_| Behavior::Good);
-    assert_eq!(without.timeline().map(<[_]>::len), Some(0));
-    let closed = Plan { arrivals: Arrivals::Closed { think: Think::None }, ..plan };
-    assert!(closed.check().is_err_and(|error| error.to_string().contains("keeps_timeline")));
-}
-
 #[test]
 fn a_stall_shows_in_the_times_of_an_open_loop_but_hardly_of_a_closed_one() {
     // connection 40 stalls the server for a second, after about a sixth of the run
@@ -113,7 +88,7 @@ fn a_stall_shows_in_the_times_of_an_open_loop_but_hardly_of_a_closed_one() {
 fn arrivals_without_free_connection_wait_or_drop_and_are_counted() {
     let slow: Script = |number| if number == 10 { Behavior::Stall } else { Behavior::Good };
     let pattern = Pattern::Constant { per_s: 200.0 };
-    let mut plan = Plan { connections: 4, threads: 2, ..open(pattern.clone(), 2000) };
+    let mut plan = Plan { connections: 4, threads: 2, ..open(pattern, 2000) };
     plan.arrivals = Arrivals::Open { pattern, waiting_max: 20 };
     let outcome = outcome(&plan, slow);
     assert_accounted(&outcome);
@@ -124,22 +99,6 @@ fn arrivals_without_free_connection_wait_or_drop_and_are_counted() {
     assert_eq!(outcome.transaction().map(Latency::count), None, "no figure");
     let in_series: u64 = outcome.series.iter().map(|point| point.dropped).sum();
     assert!(in_series >= offered.dropped, "{outcome}");
-}
-
-#[test]
-fn a_trace_is_replayed_with_its_own_bodies() {
-    let mut text = "# seconds bytes\n1700000000.0\n".to_owned();
-    for number in 1..=40 {
-        text += &format!("1700000000.{:03} {}\n", number * 10, 100 + number);
-    }
-    let plan =
-        Plan { warm_up_ms: 0, sustain_ms: 400, ..open(Pattern::Trace(text.parse().unwrap()), 400) };
-    let outcome = outcome(&plan, |_| Behavior::Good);
-    assert_accounted(&outcome);
-    assert_eq!(outcome.arrivals.arrivals, 40, "the last one is at the end of the run");
-    // the probe and one line have the plan's size; the other lines have their own sizes
-    let bodies: u64 = 1000 + 1000 + (1..40).map(|number| 100 + number).sum::<u64>();
-    assert_eq!(outcome.whole.response_bytes, bodies, "{outcome}");
 }
 
 #[test]

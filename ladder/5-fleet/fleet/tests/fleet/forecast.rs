@@ -186,7 +186,6 @@ fn every_error_says_what_to_do() {
         (wrong, "give a record in ns"),
         (unstable, "utilisation 1.250: more sessions arrive"),
         (perhaps, "measure longer"),
-        (Error::TooFewPoints { distinct: 2 }, "at least 3"),
         (Utilisation::new(0.0).unwrap_err(), "utilisation is 0; it must"),
     ] {
         assert!(error.to_string().contains(says), "{error}");

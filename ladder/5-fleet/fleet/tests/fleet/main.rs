@@ -2,10 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod forecast;
-mod no_panic;
 mod prices;
 mod queue;
-mod scaling;
 mod simulation;
 mod what_if;
 

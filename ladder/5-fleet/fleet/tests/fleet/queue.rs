@@ -1,4 +1,4 @@
-//! Response times, loads and bursts.
+//! Response times and loads.
 
 use proptest::prelude::*;
 use tollgate_fleet::Error;

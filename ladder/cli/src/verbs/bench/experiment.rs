@@ -11,12 +11,12 @@ use tollgate_report::experiment::{self as table, figures};
 use tollgate_report::text::wrapped;
 use tollgate_tune::{BadFile, Case, EXPERIMENTS, Experiment};
 
-use super::options::sub_verbs::{Experiment as Options, Sampling};
+use super::options::sub_verbs::Experiment as Options;
 use super::profile::Profiler;
 use super::scenario::{Rounds, Scenario};
 use super::setups::{self, Ran, Started, Starter, outcomes};
 use super::turns::Measured;
-use super::{context, law, plan, report};
+use super::{context, plan, report};
 use crate::cells::float;
 use crate::error::CliError;
 use crate::options::{Bench, Mode};
@@ -41,7 +41,7 @@ pub(super) fn run(options: &Options) -> Result<ExitCode, CliError> {
     base.module.clone_from(&options.module);
     base.load.drift_max = experiment.drift_max;
     if experiment.parts {
-        base.mode = Mode::Profile(Sampling { flame_graphs: None });
+        base.mode = Mode::Profile;
     }
     let core_counts = if experiment.each_core_count { free_cores(&base)? } else { 1 };
     if experiment.each_core_count {
@@ -93,22 +93,11 @@ pub(super) fn run(options: &Options) -> Result<ExitCode, CliError> {
             judged.compare((own, naming, &started.plan), baseline)?;
             run.output.records(&judged.records)?;
         }
-        let mut laws = String::new();
-        if experiment.each_core_count {
-            for (cases, judged) in
-                cases.chunks(core_counts as usize).zip(judged.chunks(core_counts as usize))
-            {
-                let (text, records) = law::of_rates(base_name(&cases[0]), &rates(judged))?;
-                run.output.records(&records)?;
-                laws += &text;
-            }
-        }
         let rows: Vec<table::Case> = judged.into_iter().map(|judged| judged.row).collect();
         let published: Vec<_> =
             experiment.published_parts.iter().map(|(part, n)| (part.clone(), *n)).collect();
         output += &format!("\n{}", table::table(label, &experiment.columns, &rows));
         output += &table::parts(&rows, &published);
-        output += &laws;
         output.push('\n');
     }
     drop(progress);
@@ -125,20 +114,6 @@ fn free_cores(bench: &Bench) -> Result<u32, CliError> {
         bail!("scale: client and server would share the only core of this machine");
     }
     Ok(free)
-}
-
-/// Returns the name of a case without its number of cores.
-fn base_name(case: &Case) -> &str {
-    case.name.rsplit_once(", ").map_or(&case.name, |(name, _)| name)
-}
-
-/// Returns the rates by number of cores.
-fn rates(judged: &[Judged]) -> Vec<(u32, Record)> {
-    let rate = |(cores, judged): (u32, &Judged)| {
-        let is_rate = |record: &&Record| record.quantity == word::SESSIONS_PER_S;
-        Some((cores, judged.records.iter().find(is_rate)?.clone()))
-    };
-    (1..).zip(judged).filter_map(rate).collect()
 }
 
 fn list() -> Result<ExitCode, CliError> {
@@ -176,7 +151,8 @@ fn names(experiment: &str, cases: &[Case], each_core_count: bool) -> Vec<Naming>
         false => case.setup.server.clone(),
     };
     let naming = |case: &Case| {
-        let name = if each_core_count { base_name(case) } else { &case.name };
+        let base = || case.name.rsplit_once(", ").map(|(base, _)| base);
+        let name = base().filter(|_| each_core_count).unwrap_or(&case.name);
         let by = format!("{}-{}-{}", server(case), slug(&experiment), slug(name));
         let cores = case.setup.cores.filter(|_| each_core_count);
         let more = cores.map(|cores| (word::SERVER_CORES, cores.to_string()));
@@ -294,23 +270,23 @@ impl Judged {
     /// Adds the figures, and their ratios to those of the baseline.
     fn compare(
         &mut self,
-        (own, naming, plan): (&Measured<Ran>, &Naming, &Plan),
+        (runs, naming, plan): (&Measured<Ran>, &Naming, &Plan),
         (baseline, against): (&Measured<Ran>, &str),
     ) -> Result<(), CliError> {
         let requests = plan.requests_per_connection;
         let scaled = |figure: Option<Estimate>, by: f64| figure?.scaled(by).ok();
-        let (rate, cpu) = (median(own, Ran::per_s), median(own, Ran::server_cpu_ns));
-        let cpu_ratio = ratio(own, baseline, Ran::server_cpu_ns);
-        let rate_ratio = ratio(own, baseline, Ran::per_s);
-        let client_ratio = ratio(own, baseline, Ran::client_cpu_ns);
+        let (rate, cpu) = (median(runs, Ran::per_s), median(runs, Ran::server_cpu_ns));
+        let cpu_ratio = ratio(runs, baseline, Ran::server_cpu_ns);
+        let rate_ratio = ratio(runs, baseline, Ran::per_s);
+        let client_ratio = ratio(runs, baseline, Ran::client_cpu_ns);
         let all = [
             (figures::RATE, rate),
             (figures::REQUEST_RATE, scaled(rate, requests)),
             (figures::CPU, cpu),
             (figures::REQUEST_CPU, scaled(cpu, 1.0 / requests)),
-            (figures::CLIENT, median(own, Ran::client_cpu_ns)),
+            (figures::CLIENT, median(runs, Ran::client_cpu_ns)),
             (figures::RATIO, cpu_ratio),
-            (figures::SPEEDUP, ratio(baseline, own, Ran::server_cpu_ns)),
+            (figures::SPEEDUP, ratio(baseline, runs, Ran::server_cpu_ns)),
             (figures::RATE_RATIO, rate_ratio),
             (figures::CLIENT_RATIO, client_ratio),
         ];

@@ -98,22 +98,22 @@ pub(super) fn table(scenarios: &[Scenario]) -> String {
 
 fn of_key(key: &str, rates: &[Rate<'_>], servers: &[&str]) -> String {
     let rate = |suite: &str, by: &str| {
-        let own = |rate: &&Rate<'_>| rate.key == key && rate.suite == suite && rate.by == by;
-        rates.iter().find(own).map(|rate| rate.per_s)
+        let is_wanted = |rate: &&Rate<'_>| rate.key == key && rate.suite == suite && rate.by == by;
+        rates.iter().find(is_wanted).map(|rate| rate.per_s)
     };
-    let own = || rates.iter().filter(|rate| rate.key == key);
-    let mut suites = distinct(own().map(|rate| rate.suite));
+    let of_key = || rates.iter().filter(|rate| rate.key == key);
+    let mut suites = distinct(of_key().map(|rate| rate.suite));
     let first = |suite: &&str| servers.first().and_then(|by| rate(suite, by)).unwrap_or(0.0);
-    suites.sort_by(|one, other| first(other).total_cmp(&first(one)));
-    let most = own().map(|rate| rate.per_s).fold(0.0, f64::max);
+    suites.sort_by(|suite, other| first(other).total_cmp(&first(suite)));
+    let most = of_key().map(|rate| rate.per_s).fold(0.0, f64::max);
     let mut columns = vec![Column::words("suite", 45).headed(format!("{key}, suite"))];
     let head = |by: &&str| Column::figures("", 14).headed((*by).to_owned());
     columns.extend(servers.iter().map(head));
     columns.push(Column::words("sessions per second", BAR as usize));
     let row = |suite: &&str| {
-        let own: Vec<Option<f64>> = servers.iter().map(|by| rate(suite, by)).collect();
-        let cells = own.iter().map(|rate| or_dash(*rate, cells::rate));
-        [(*suite).to_owned()].into_iter().chain(cells).chain([bar(&own, most)]).collect()
+        let of_suite: Vec<Option<f64>> = servers.iter().map(|by| rate(suite, by)).collect();
+        let cells = of_suite.iter().map(|rate| or_dash(*rate, cells::rate));
+        [(*suite).to_owned()].into_iter().chain(cells).chain([bar(&of_suite, most)]).collect()
     };
     let text = grid(&columns, suites.iter().map(row).collect());
     match servers.len() {

@@ -64,7 +64,7 @@ pub(super) fn resumed_lines(rounds: &[Outcome]) -> String {
     achieved.sort_unstable_by(f64::total_cmp);
     let achieved = match achieved[..] {
         [] => "nothing was measured".to_owned(),
-        [one] => format!("{} were", percent(one)),
+        [share] => format!("{} were", percent(share)),
         [least, .., most] => format!("{} to {} were, by round", percent(least), percent(most)),
     };
     let planned = percent(resume.share);

@@ -122,8 +122,8 @@ mod tests {
         let ratio = of_intervals(&estimate(100.0, (90.0, 120.0)), &estimate(200.0, (200.0, 200.0)));
         let (low, high) = ratio.unwrap().interval();
         assert!((low - 200.0 / 120.0).abs() < 1e-9 && (high - 200.0 / 90.0).abs() < 1e-9);
-        let both = of_intervals(&estimate(1.0, (0.9, 1.1)), &estimate(1.0, (0.9, 1.1))).unwrap();
-        let (low, high) = both.interval();
+        let ratio = of_intervals(&estimate(1.0, (0.9, 1.1)), &estimate(1.0, (0.9, 1.1))).unwrap();
+        let (low, high) = ratio.interval();
         // wider than the interval of one side, narrower than the worst case of both intervals
         assert!(0.9 / 1.1 < low && low < 0.9 && 1.1 < high && high < 1.1 / 0.9);
         assert!(of_intervals(&estimate(1.0, (0.0, 2.0)), &estimate(1.0, (1.0, 1.0))).is_none());

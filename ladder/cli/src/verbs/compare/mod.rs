@@ -305,10 +305,10 @@ fn notes(before: &Side, after: &Side, rows: &[Row<'_>]) -> String {
         format!("not comparable: {} {}{more}: {why}", figure.subject, figure.quantity)
     }));
     let machines = [before, after].map(|side| side.last().next().map(|record| &record.machine));
-    if let [Some(one), Some(other)] = machines
-        && !same_machine(one, other)
+    if let [Some(first), Some(other)] = machines
+        && !same_machine(first, other)
     {
-        lines.push(format!("before: {}; after: {}", one.cpu, other.cpu));
+        lines.push(format!("before: {}; after: {}", first.cpu, other.cpu));
     }
     lines.iter().map(|line| wrapped(line)).collect()
 }
@@ -370,7 +370,7 @@ pub(crate) mod tests {
             record
         };
         let before = record("server/x", 1.0);
-        for (one, other, expected) in [
+        for (before, other, expected) in [
             (&before, with("load_average", "3.1"), None),
             (&with("kernel", "a"), with("kernel", "b"), None),
             (
@@ -381,7 +381,7 @@ pub(crate) mod tests {
             (&before, with("rate", "100"), Some("rate is not recorded, then 100")),
             (&before, with("verdict", "INVALID"), Some("the run of the second side is INVALID")),
         ] {
-            assert_eq!(obstacle(one, &other, false).as_deref(), expected);
+            assert_eq!(obstacle(before, &other, false).as_deref(), expected);
         }
     }
 }

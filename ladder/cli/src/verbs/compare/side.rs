@@ -72,10 +72,10 @@ impl Side {
 
 /// Returns whether two figures belong to one machine. The features known to the build, the kernel
 /// release and the clock may change on one machine; such changes are reported as differences.
-pub(crate) fn same_machine(one: &Machine, other: &Machine) -> bool {
+pub(crate) fn same_machine(before: &Machine, after: &Machine) -> bool {
     let hardware =
         |machine: &Machine| (machine.cpu.clone(), machine.logical_cores, machine.virtualised);
-    hardware(one) == hardware(other)
+    hardware(before) == hardware(after)
 }
 
 /// Returns the file itself, or the record files of the folder in the order of their names.

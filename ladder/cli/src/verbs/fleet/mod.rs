@@ -121,23 +121,23 @@ pub(crate) fn collect(
     let measured = sessions::sessions(known, &run.host)?;
     let station = station(options, &run.host)?;
     let mut records = Vec::new();
-    for one in &measured {
-        if one.session.bytes() == 0 {
+    for server in &measured {
+        if server.session.bytes() == 0 {
             run.notes.add("sessions without payload do not fill a link: give --sessions-per-s");
         }
         let plan = Requirements {
-            demands: demands(options, one),
+            demands: demands(options, server),
             utilisation: options.utilisation,
             cores_per_machine: station.cores(),
             machines: options.prices.iter().flat_map(|prices| prices.machines.clone()).collect(),
         };
-        records.extend(plan.forecast(&one.basis, &one.session)?);
-        let service = service(options, one)?;
-        records.extend(response_records(&one.basis, &station, &service, &LOADS)?);
-        for other in measured.iter().filter(|other| other.is_opponent_of(one)) {
-            let basis = one.basis.clone().and(&other.record)?;
-            let sessions = [&one.session, &other.session];
-            let ratio = one.ratio_against(other, known);
+        records.extend(plan.forecast(&server.basis, &server.session)?);
+        let service = service(options, server)?;
+        records.extend(response_records(&server.basis, &station, &service, &LOADS)?);
+        for other in measured.iter().filter(|other| other.is_opponent_of(server)) {
+            let basis = server.basis.clone().and(&other.record)?;
+            let sessions = [&server.session, &other.session];
+            let ratio = server.ratio_against(other, known);
             records.push(saving_record(&basis, &other.by, sessions, ratio)?);
         }
     }
@@ -145,8 +145,9 @@ pub(crate) fn collect(
     Ok(records)
 }
 
-fn demands(options: &Fleet, one: &MeasuredSession) -> Vec<Demand> {
-    let links = options.gbps.iter().filter(|_| one.session.bytes() > 0).copied().map(Demand::gbps);
+fn demands(options: &Fleet, server: &MeasuredSession) -> Vec<Demand> {
+    let links =
+        options.gbps.iter().filter(|_| server.session.bytes() > 0).copied().map(Demand::gbps);
     let rates = options.sessions_per_s.iter().map(|rate| Demand::Sessions(PerSecond::new(*rate)));
     links.chain(rates).collect()
 }
@@ -156,8 +157,8 @@ fn station(options: &Fleet, host: &Host) -> Result<Station, Error> {
     Station::new(cores, Discipline::OneQueue)
 }
 
-fn service(options: &Fleet, one: &MeasuredSession) -> Result<ServiceTime, Error> {
-    ServiceTime::new(one.session.cpu_ns(), Estimate::exact(options.variation)?)
+fn service(options: &Fleet, server: &MeasuredSession) -> Result<ServiceTime, Error> {
+    ServiceTime::new(server.session.cpu_ns(), Estimate::exact(options.variation)?)
 }
 
 /// Reads a price file.

@@ -110,13 +110,13 @@ impl Batches<'_> {
         name: Option<&str>,
         on: Option<&str>,
     ) -> Result<Vec<Record>, CliError> {
-        let one = &self.of_forms[0];
+        let first = &self.of_forms[0];
         let from = self.of_forms.iter().map(|record| record.subject.to_string()).collect();
         let kind = Kind::Predicted { by: word::OPERATION_RUNG.to_owned(), from };
         let mut records = Vec::new();
         for requests in 1..=REQUESTS_MAX {
             let cut = plan.cut(requests);
-            let mut subject = one.subject.with(word::BATCH, requests)?;
+            let mut subject = first.subject.with(word::BATCH, requests)?;
             if let Some(name) = name {
                 subject = subject.with(word::PLAN, name)?;
             }

@@ -12,7 +12,7 @@ use clap::{Args, ValueEnum};
 use tollgate_bench::Series;
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Record, Unit};
-use tollgate_report::{context, speed as speed_table};
+use tollgate_report::speed as speed_table;
 
 use crate::bounds::{self, Family};
 use crate::contenders::Contender;
@@ -143,7 +143,7 @@ pub(crate) fn run(options: &Speed) -> Result<ExitCode, CliError> {
         let collect = |run: &mut Run| multi::collect(options, (threads, seconds), run);
         return Run::of_verb(json, "speed", collect, multi::table);
     }
-    Run::of_verb(json, "speed", |run| collect(options, &[], run), table)
+    Run::of_verb(json, "speed", |run| collect(options, &[], run), speed_table::table)
 }
 
 /// Returns the records of every row that the options select, and of the kernels that explain these
@@ -172,12 +172,6 @@ pub(crate) fn collect(
         found.extend(records_of(&row, &run.host, &figures, &kernels, &contenders, &series)?);
         Ok(Some(found))
     })
-}
-
-fn table(records: &[Record]) -> String {
-    let context = context::table(records);
-    let gap = if context.is_empty() { "" } else { "\n" };
-    speed_table::table(records) + gap + &context
 }
 
 /// Returns the figures of the kernels that a row depends on and that are not in `known`.

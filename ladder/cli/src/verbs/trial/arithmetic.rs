@@ -80,13 +80,16 @@ impl Run {
     }
 
     fn check(&self) -> Result<(), CliError> {
-        let agree = |what: &str, stated: Option<f64>, own: Option<f64>| match (stated, own) {
-            (Some(stated), Some(own)) if !is_close(stated, own) => {
-                Err(error!("{what} is {stated}, and its samples give {own}"))
-            }
-            (Some(stated), None) => Err(error!("{what} is {stated}, and its samples are missing")),
-            _ => Ok(()),
-        };
+        let agree =
+            |what: &str, stated: Option<f64>, computed: Option<f64>| match (stated, computed) {
+                (Some(stated), Some(computed)) if !is_close(stated, computed) => {
+                    Err(error!("{what} is {stated}, and its samples give {computed}"))
+                }
+                (Some(stated), None) => {
+                    Err(error!("{what} is {stated}, and its samples are missing"))
+                }
+                _ => Ok(()),
+            };
         agree("sessions_per_s", self.sessions_per_s, self.rate())?;
         let server = self.server_cpu_ns_per_session;
         agree("server_cpu_ns_per_session", server, self.server_cpu_ns())?;
@@ -120,8 +123,8 @@ impl Run {
         for (name, times) in &self.times {
             let latency = Latency::from_base64(&times.hdr_v2_base64, times.above)
                 .ok_or_else(|| error!("{name}: its histogram cannot be read"))?;
-            let own = (latency.count(), latency.quantile_ns(0.5), latency.quantile_ns(0.99));
-            if own != (times.count, times.p50_ns, times.p99_ns) {
+            let computed = (latency.count(), latency.quantile_ns(0.5), latency.quantile_ns(0.99));
+            if computed != (times.count, times.p50_ns, times.p99_ns) {
                 bail!("{name}: count or quantiles are not those of its histogram");
             }
         }
@@ -150,24 +153,28 @@ impl Scenario {
     }
 
     fn figure(&self, record: Record, all: &[Record]) -> Result<Figure, CliError> {
-        let wrong = |own: &Estimate| {
+        let wrong = |computed: &Estimate| {
             let (subject, quantity) = (&record.subject, record.quantity);
             let (stated, (low, high)) = (record.estimate.point(), record.estimate.interval());
             error!(
                 "{OUTCOME}: {subject}: {quantity} is {stated} [{low}, {high}], and its samples \
                  give {} [{}, {}]",
-                own.point(),
-                own.interval().0,
-                own.interval().1
+                computed.point(),
+                computed.interval().0,
+                computed.interval().1
             )
         };
         let check = match self.own(&record, all)? {
             None => Check::NoSamples,
-            Some(own) if !is_close(own.point(), record.estimate.point()) => {
-                return Err(wrong(&own));
+            Some(computed) if !is_close(computed.point(), record.estimate.point()) => {
+                return Err(wrong(&computed));
             }
-            Some(own) if own.samples() == 1 && record.estimate.samples() > 1 => Check::ValueOnly,
-            Some(own) if !is_equal(&own, &record.estimate) => return Err(wrong(&own)),
+            Some(computed) if computed.samples() == 1 && record.estimate.samples() > 1 => {
+                Check::ValueOnly
+            }
+            Some(computed) if !is_equal(&computed, &record.estimate) => {
+                return Err(wrong(&computed));
+            }
             Some(_) => Check::Recomputed,
         };
         Ok(Figure { record, check })
@@ -252,10 +259,13 @@ fn ratio(run: &Run, other: &Run, quantity: Quantity) -> Option<f64> {
     }
 }
 
-fn is_equal(own: &Estimate, stated: &Estimate) -> bool {
+fn is_equal(computed: &Estimate, stated: &Estimate) -> bool {
     let ends = |estimate: &Estimate| [estimate.interval().0, estimate.interval().1];
-    own.samples() == stated.samples()
-        && ends(own).into_iter().zip(ends(stated)).all(|(own, stated)| is_close(own, stated))
+    computed.samples() == stated.samples()
+        && ends(computed)
+            .into_iter()
+            .zip(ends(stated))
+            .all(|(computed, stated)| is_close(computed, stated))
 }
 
 fn is_close(x: f64, y: f64) -> bool {

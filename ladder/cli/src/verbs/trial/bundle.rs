@@ -47,12 +47,12 @@ impl Bundle {
     pub(super) fn read(folder: &Path, trusted: Option<&PublicKey>) -> Result<Self, CliError> {
         let read = |name: &str| read(&folder.join(name));
         let text = read(MANIFEST)?;
-        let own = PublicKey::from_bytes(&read(PUBLIC_KEY)?)
+        let enclosed = PublicKey::from_bytes(&read(PUBLIC_KEY)?)
             .map_err(|error| error!("{PUBLIC_KEY}: {error}: ask its author for the folder"))?;
-        let key = trusted.unwrap_or(&own);
-        if key.modulus() != own.modulus() || key.exponent() != own.exponent() {
-            let (own, key) = (fingerprint(&own), fingerprint(key));
-            bail!("signed with the key {own}, not with the key {key} of --key");
+        let key = trusted.unwrap_or(&enclosed);
+        if key.modulus() != enclosed.modulus() || key.exponent() != enclosed.exponent() {
+            let (enclosed, key) = (fingerprint(&enclosed), fingerprint(key));
+            bail!("signed with the key {enclosed}, not with the key {key} of --key");
         }
         key.verify_pss(Pss::new(Hash::Sha256), &text, &read(SIGNATURE)?)
             .map_err(|_| error!("{MANIFEST}: its signature is wrong: the folder was edited"))?;

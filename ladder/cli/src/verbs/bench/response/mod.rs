@@ -164,14 +164,17 @@ impl Series<'_> {
         let capacity: Option<Vec<f64>> = full.iter().map(rate).collect();
         let capacity = capacity.ok_or_else(|| error!("{label}: a run has no rate: run again"))?;
         let lowest = capacity.iter().copied().fold(f64::INFINITY, f64::min);
-        let whole = |own: f64| if asked.same_rates { lowest } else { own };
+        let whole = |capacity_per_s: f64| if asked.same_rates { lowest } else { capacity_per_s };
         let at = |load: f64| -> Vec<Plan> {
-            capacity.iter().map(|&own| open(plan, load * whole(own))).collect()
+            capacity
+                .iter()
+                .map(|&capacity_per_s| open(plan, load * whole(capacity_per_s)))
+                .collect()
         };
         let workers = u32::try_from(plan::server_cores(self.options).len().max(1))?;
         let idle_load = IDLE_LOAD / f64::from(workers);
-        let idle = |own: &f64| Plan {
-            arrivals: Arrivals::open(Pattern::Constant { per_s: idle_load * own }),
+        let idle = |capacity_per_s: &f64| Plan {
+            arrivals: Arrivals::open(Pattern::Constant { per_s: idle_load * capacity_per_s }),
             ..plan.clone()
         };
         let idle: Vec<Plan> = capacity.iter().map(idle).collect();
@@ -276,7 +279,7 @@ fn open(plan: &Plan, per_s: f64) -> Plan {
         Arrivals::Open { pattern, waiting_max } => {
             Arrivals::Open { pattern: pattern.at(per_s), waiting_max: *waiting_max }
         }
-        closed @ Arrivals::Closed { .. } => closed.clone(),
+        closed @ Arrivals::Closed { .. } => *closed,
     };
     Plan { arrivals, ..plan.clone() }
 }

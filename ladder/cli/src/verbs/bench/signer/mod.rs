@@ -209,9 +209,9 @@ impl Load {
                 if row.at == At::Closed && !is_invalid {
                     whole = outcome.sessions_per_s().unwrap_or(0.0);
                     let full_ns = cases.bits().map(|bits| batches::full_ns(KeyKind::Rsa { bits }));
-                    let both =
+                    let times =
                         full_ns.transpose()?.flatten().zip(outcome.server_cpu_ns_per_session());
-                    row.of_batches.extend(both.map(|(full_ns, cpu_ns)| full_ns / cpu_ns));
+                    row.of_batches.extend(times.map(|(full_ns, cpu_ns)| full_ns / cpu_ns));
                 }
                 row.outcomes.push(outcome);
                 if is_invalid {

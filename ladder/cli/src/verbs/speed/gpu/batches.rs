@@ -145,7 +145,8 @@ impl Run<'_> {
         };
         let times = thread::scope(|scope| {
             let spawned = self.operations[..threads].iter_mut();
-            let threads: Vec<_> = spawned.map(|one| scope.spawn(|| work(one))).collect();
+            let threads: Vec<_> =
+                spawned.map(|operations| scope.spawn(|| work(operations))).collect();
             let times = threads.into_iter().map(|thread| thread.join().expect("no panic"));
             times.collect::<Result<Vec<_>, _>>()
         });

@@ -64,7 +64,7 @@ struct Core {
 impl Unit {
     fn new(devices: [Box<dyn Device>; OVERLAPPED], meter: Option<Meter>) -> Self {
         let name = devices[0].name().to_owned();
-        Self { name, operations: devices.map(|one| Operations::new(one, usize::MAX)), meter }
+        Self { name, operations: devices.map(|device| Operations::new(device, usize::MAX)), meter }
     }
 }
 
