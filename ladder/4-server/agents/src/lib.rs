@@ -41,11 +41,11 @@
 //!
 //! | failure | result |
 //! |---|---|
-//! | another version of the program, an address without consent | no run; the error names the agent |
+//! | another version, an address without consent | no run; the error names the agent |
 //! | an agent refuses its part, or is late | no run; the error names the agent |
-//! | an agent is silent for [`LOST_AFTER`], under load | the others are stopped; the run is invalid, and the finding names the agent |
-//! | the controller ends, or is silent for [`LOST_AFTER`], under load | each agent stops by itself; and waits for another controller |
-//! | a NATS server ends | its clients connect to another one of its cluster, and the rows above apply to silence |
+//! | an agent is silent for [`LOST_AFTER`], under load | the others stop; the run is invalid |
+//! | the controller is silent for [`LOST_AFTER`], under load | each agent stops its load |
+//! | a NATS server ends | its clients connect to another one of its cluster |
 //! | the controller is silent for 10 s without load | the agent waits for another controller |
 //! | the user stops the run | the agents stop and send what they have; there are no figures |
 
