@@ -7,14 +7,12 @@ use super::unit_slot::{LastBatch, UnitHealth, UnitSlot};
 use crate::event::Event;
 use crate::job::{Class, Job, Request};
 use crate::schedule::{Owner, Taken};
-use crate::stats::record_time;
 
 impl<J: Job> Shared<J> {
     /// Adds a filled request to the waiting ones.
     pub(crate) fn enqueue(&self, state: &mut State<J>, slot: usize, request: Box<Request<J>>) {
-        let (now, depth) = (Instant::now(), state.schedule.depth());
+        let now = Instant::now();
         state.stats.submitted += 1;
-        state.stats.queue_depth.saturating_record(depth as u64);
         state.arrivals.of_mut(request.class).note(now);
         state.schedule.enqueue(slot, request, now);
         if state.lingering > 0 {
@@ -86,14 +84,12 @@ impl<J: Job> Shared<J> {
         drop(self.wake_next(state)); // more than one batch may wait
         let begin = Instant::now();
         let health = unit_slot.run();
-        let end = Instant::now();
-        let service = end - begin;
+        let service = begin.elapsed();
         unit_slot.last_batch = (requests > 1).then_some(LastBatch { requests, room, service });
 
         let mut state = self.lock();
         state.stats.fill[unit_slot.batch.slots.len()] += 1;
-        record_time(&mut state.stats.service_ns, service);
-        state.end(&mut unit_slot, health.cause(), end);
+        state.end(&mut unit_slot, health.cause());
         drop(state);
         self.notify_owners(&mut unit_slot.notifications);
         if let UnitHealth::Faulty(cause) = health {

@@ -3,7 +3,6 @@
 use core::task::Waker;
 use core::time::Duration;
 use std::sync::PoisonError;
-use std::time::Instant;
 
 use tollgate_cpu::process;
 
@@ -16,7 +15,7 @@ use crate::error::Error;
 use crate::event::Cause;
 use crate::job::{Job, Outcome};
 use crate::schedule::{End, Owner, Schedule};
-use crate::stats::{Stats, record_time};
+use crate::stats::Stats;
 
 /// State shared by all handles and tickets of a queue.
 pub(crate) struct Shared<J: Job> {
@@ -59,7 +58,7 @@ impl<J: Job> Shared<J> {
             busy: 0,
             quarantined: Vec::with_capacity(units.len()),
             is_closing: false,
-            stats: Stats::new(room, capacity),
+            stats: Stats::new(room),
             lingering: 0,
             arrivals: ArrivalsByClass::new(config.linger_max()),
             tasks: Vec::with_capacity(capacity),
@@ -121,7 +120,7 @@ impl<J: Job> State<J> {
 
     /// Ends the requests of a batch. A request whose check failed for the first time is queued
     /// again if there is another unit.
-    pub(crate) fn end(&mut self, unit_slot: &mut UnitSlot<J>, cause: Option<Cause>, now: Instant) {
+    pub(crate) fn end(&mut self, unit_slot: &mut UnitSlot<J>, cause: Option<Cause>) {
         let UnitSlot { batch, notifications, .. } = unit_slot;
         for (slot, mut request) in batch.slots.drain(..).zip(batch.requests.drain(..)) {
             let end: End<J> = match request.take_outcome() {
@@ -144,7 +143,6 @@ impl<J: Job> State<J> {
             } else {
                 self.stats.failed += 1;
             }
-            record_time(&mut self.stats.response_ns, now - self.schedule.since(slot));
             self.schedule.finish(slot, request, end);
             self.record_owner(slot, notifications);
         }

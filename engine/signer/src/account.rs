@@ -1,5 +1,5 @@
-//! The state of a client that outlives reloads: its place in the queue, its rate, and the number of
-//! its connections.
+//! The state of a client that outlives reloads: its place in the queue, its rates, and the number
+//! of its connections.
 
 use core::num::NonZero;
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -15,9 +15,10 @@ pub(crate) struct Account {
     /// All its connections are one source of requests, so that further ones give it no larger
     /// share.
     caller: OnceLock<Caller<PrivateJob>>,
-    /// The time since the signer's start, in nanoseconds, at which the operations so far would have
-    /// ended at the client's rate, one after the other.
-    paid_until: AtomicU64,
+    /// Its operations.
+    pub(crate) operations: Rate,
+    /// Its lines in the audit log about connections and refusals.
+    pub(crate) lines: Rate,
     /// The number of its open connections.
     open: AtomicUsize,
 }
@@ -31,8 +32,7 @@ impl Drop for Place {
     }
 }
 
-/// The time in which a client may be ahead of its rate: it may do the operations of a second at
-/// once.
+/// The time by which events may be ahead of their rate: those of a second may come at once.
 const BURST_NS: u64 = 1_000_000_000;
 
 impl Account {
@@ -50,12 +50,22 @@ impl Account {
         let others = self.open.fetch_add(1, Ordering::Relaxed);
         Some(Place(Arc::clone(self))).filter(|_| others < max)
     }
+}
 
-    /// Counts an operation at this time since the signer's start, unless it is above the rate in
-    /// operations a second.
-    pub(crate) fn allows(&self, rate: NonZero<u32>, now: Duration) -> bool {
+/// Events that may be ahead of their rate by a second.
+#[derive(Default)]
+pub(crate) struct Rate {
+    /// The time since the signer's start, in nanoseconds, at which the events so far would have
+    /// ended at the rate, one after the other.
+    paid_until: AtomicU64,
+}
+
+impl Rate {
+    /// Counts an event at this time since the signer's start, unless it is above this number a
+    /// second.
+    pub(crate) fn allows(&self, per_second: NonZero<u32>, now: Duration) -> bool {
         let now = u64::try_from(now.as_nanos()).unwrap_or(u64::MAX / 2);
-        let cost = BURST_NS / u64::from(rate.get());
+        let cost = BURST_NS / u64::from(per_second.get());
         let pay = |until: u64| {
             let until = until.max(now).saturating_add(cost);
             (until - now <= BURST_NS).then_some(until)
@@ -70,10 +80,10 @@ mod tests {
 
     #[test]
     fn a_client_gets_a_second_s_worth_at_once_and_then_its_rate() {
-        let account = Account::default();
+        let operations = Rate::default();
         let done = |rate, at_ms| {
             let (rate, at) = (NonZero::new(rate).unwrap(), Duration::from_millis(at_ms));
-            (0..1000).filter(|_| account.allows(rate, at)).count()
+            (0..1000).filter(|_| operations.allows(rate, at)).count()
         };
         assert_eq!(done(100, 5000), 100);
         assert_eq!(done(100, 5000), 0);
@@ -90,14 +100,14 @@ mod tests {
 
     #[test]
     fn workers_share_a_rate() {
-        let account = Account::default();
+        let operations = Rate::default();
         let rate = NonZero::new(1_000_000).unwrap();
-        let worker = || (0..200).filter(|_| account.allows(rate, Duration::ZERO)).count();
+        let worker = || (0..200).filter(|_| operations.allows(rate, Duration::ZERO)).count();
         let done: usize = std::thread::scope(|scope| {
             let workers = [(); 4].map(|()| scope.spawn(worker));
             workers.into_iter().map(|worker| worker.join().unwrap()).sum()
         });
         assert_eq!(done, 800);
-        assert_eq!(account.paid_until.into_inner(), 800_000);
+        assert_eq!(operations.paid_until.into_inner(), 800_000);
     }
 }

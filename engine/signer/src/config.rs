@@ -142,11 +142,6 @@ fn sign() -> BTreeSet<Allowed> {
 pub struct Limits {
     /// The maximum number of open connections; further ones are closed at once.
     pub connections_max: usize,
-    /// The maximum number of requests of one connection in a turn. Further ones wait in the
-    /// connection.
-    pub requests_max: usize,
-    /// The longest body of a frame, in bytes.
-    pub frame_bytes_max: usize,
     /// The longest time from accepting a connection to the end of its handshake.
     #[serde(deserialize_with = "seconds")]
     pub handshake: Duration,
@@ -162,8 +157,6 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             connections_max: 1024,
-            requests_max: 64,
-            frame_bytes_max: 4096,
             handshake: Duration::from_secs(10),
             idle: Duration::from_secs(3600),
             write: Duration::from_secs(10),
@@ -190,6 +183,9 @@ pub(crate) const WORKERS_MAX: usize = 256;
 
 /// The maximum rate of a client, in operations a second.
 const RATE_MAX: u32 = 1_000_000;
+
+/// The maximum number of connections.
+const CONNECTIONS_MAX: usize = 1 << 16;
 
 /// The limit of all waits.
 const WAIT_MAX: Duration = Duration::from_secs(24 * 60 * 60);
@@ -239,18 +235,9 @@ impl Limits {
                 return Err(Error::setting(format!("limits.{name}"), why));
             }
         }
-        let numbers = [
-            ("connections_max", self.connections_max, 1..=1 << 16),
-            ("requests_max", self.requests_max, 1..=1 << 10),
-            // the longest key has 1024 bytes, and other items some hundred more; the answer to a
-            // ping has its payload, and fits a frame
-            ("frame_bytes_max", self.frame_bytes_max, 1536..=0x8000),
-        ];
-        for (name, number, allowed) in numbers {
-            if !allowed.contains(&number) {
-                let why = format!("give a number from {} to {}", allowed.start(), allowed.end());
-                return Err(Error::setting(format!("limits.{name}"), why));
-            }
+        if !(1..=CONNECTIONS_MAX).contains(&self.connections_max) {
+            let why = format!("give a number from 1 to {CONNECTIONS_MAX}");
+            return Err(Error::setting("limits.connections_max", why));
         }
         Ok(())
     }

@@ -15,6 +15,11 @@ use crate::tls::{Identity, Verified};
 
 /// A connection takes no more requests while this many bytes of answers wait.
 const OUTPUT_BYTES_MAX: usize = 64 * 1024;
+/// The maximum number of requests of a connection in a turn. Further ones wait in the connection.
+pub(crate) const REQUESTS_MAX: usize = 64;
+/// The longest body of a frame in bytes. The longest key has 1024 bytes, and other items have some
+/// hundred more. The answer to a ping has its payload, and fits a frame.
+const FRAME_BYTES_MAX: usize = 4096;
 
 pub(crate) struct Connection {
     pub(crate) stream: Stream,
@@ -82,10 +87,10 @@ impl Connection {
 
     /// Reads until the socket is empty, or until the bytes of a turn have come. The bytes come
     /// through `piece`.
-    pub(crate) fn receive(&mut self, limits: &Limits, piece: &mut [u8]) -> io::Result<()> {
+    pub(crate) fn receive(&mut self, piece: &mut [u8]) -> io::Result<()> {
         self.input.drain(..self.taken);
         self.taken = 0;
-        let room = limits.requests_max * PADDED_BYTES + limits.frame_bytes_max + HEADER_BYTES;
+        let room = REQUESTS_MAX * PADDED_BYTES + FRAME_BYTES_MAX + HEADER_BYTES;
         while self.is_readable && !self.has_ended && self.input.len() < room && self.has_room() {
             match self.stream.read(piece) {
                 Ok(0) => self.has_ended = true,
@@ -111,12 +116,12 @@ impl Connection {
     }
 
     /// Takes the next request, if it has come. A stream that cannot be read ends with an answer.
-    pub(crate) fn next(&mut self, limits: &Limits) -> Option<Request> {
+    pub(crate) fn next(&mut self) -> Option<Request> {
         if self.ends || !self.has_room() {
             return None;
         }
         let refused = |id, why| Some(Request { id, read: Err(why) });
-        match split(&self.input[self.taken..], limits.frame_bytes_max) {
+        match split(&self.input[self.taken..], FRAME_BYTES_MAX) {
             Split::Partial => None,
             Split::Broken { id, why } => {
                 self.ends = true;
@@ -144,8 +149,8 @@ impl Connection {
     }
 
     /// Returns whether a whole request waits.
-    pub(crate) fn has_request(&self, limits: &Limits) -> bool {
-        let rest = split(&self.input[self.taken..], limits.frame_bytes_max);
+    pub(crate) fn has_request(&self) -> bool {
+        let rest = split(&self.input[self.taken..], FRAME_BYTES_MAX);
         !self.ends && rest != Split::Partial && self.has_room()
     }
 

@@ -49,6 +49,7 @@ impl Offloading {
 }
 
 /// The work of a GPU.
+#[derive(Default)]
 pub(crate) struct GpuCounters {
     device: String,
     /// The work of the self test at the start does not count.
@@ -79,16 +80,7 @@ pub struct GpuCounts {
 
 impl GpuCounters {
     fn new(device: &str) -> Self {
-        Self {
-            device: device.to_owned(),
-            has_started: AtomicBool::new(false),
-            failed_at_start: OnceLock::new(),
-            is_in_use: AtomicBool::new(true),
-            batches: AtomicU64::new(0),
-            operations: AtomicU64::new(0),
-            failures: AtomicU64::new(0),
-            wrong_results: AtomicU64::new(0),
-        }
+        Self { device: device.to_owned(), is_in_use: AtomicBool::new(true), ..Self::default() }
     }
 
     pub(crate) fn read(&self) -> GpuCounts {

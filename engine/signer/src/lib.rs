@@ -11,7 +11,6 @@ mod engine;
 mod error;
 mod gpu;
 mod keys;
-mod limiter;
 mod listener;
 mod metrics;
 mod metrics_page;

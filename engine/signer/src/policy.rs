@@ -140,11 +140,6 @@ impl Policy {
         max.div_ceil(self.clients.len()).max(CONNECTIONS_EACH_MIN.min(max.div_ceil(2)))
     }
 
-    /// Returns the name of the client with this place.
-    pub(crate) fn name(&self, number: usize) -> &str {
-        &self.clients[number].name
-    }
-
     /// Returns the client with this identity. A certificate with the names of several clients is
     /// none of them.
     pub(crate) fn client(&self, identity: &Identity) -> Option<&Client> {
@@ -167,7 +162,7 @@ impl Policy {
 impl Client {
     /// Counts an operation at this time since the signer's start.
     pub(crate) fn check_rate(&self, now: Duration) -> Result<(), ErrorCode> {
-        let is_allowed = self.rate.is_none_or(|rate| self.account.allows(rate, now));
+        let is_allowed = self.rate.is_none_or(|rate| self.account.operations.allows(rate, now));
         if is_allowed { Ok(()) } else { Err(ErrorCode::OverRate) }
     }
 

@@ -1,14 +1,19 @@
 //! State that the workers of a signer share.
 
+use core::num::NonZero;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
-use crate::audit::Audit;
+use crate::account::Rate;
+use crate::audit::{Audit, Lines};
 use crate::counters::{Counters, Counts};
 use crate::engine::Engine;
 use crate::error::Say;
-use crate::policy::Policy;
+use crate::policy::{Client, Policy};
+
+/// The maximum number of lines a second about connections and refusals of a client.
+const LINES_PER_S: NonZero<u32> = NonZero::new(10).expect("not 0");
 
 pub(crate) struct Shared {
     policy: Mutex<Arc<Policy>>,
@@ -17,6 +22,8 @@ pub(crate) struct Shared {
     pub(crate) engine: Engine,
     pub(crate) counters: Counters,
     pub(crate) started: Instant,
+    /// The lines in the audit log about peers that are no clients.
+    strangers: Rate,
     /// The turns of each worker.
     pub(crate) turns: Box<[AtomicU64]>,
     pub(crate) audit: Option<Audit>,
@@ -41,6 +48,7 @@ impl Shared {
             engine,
             counters: Counters::default(),
             started: Instant::now(),
+            strangers: Rate::default(),
             turns: (0..workers).map(|_| AtomicU64::new(0)).collect(),
             audit,
             is_audit_broken: AtomicBool::new(false),
@@ -63,6 +71,26 @@ impl Shared {
         let mut policy = self.policy.lock().unwrap_or_else(PoisonError::into_inner);
         *policy = Arc::new(new);
         self.generation.fetch_add(1, Ordering::Release);
+    }
+
+    /// Returns whether a line about a connection or a refusal may be written: these must not be able
+    /// to fill the disk, and those of a client cannot hide another's.
+    pub(crate) fn may_log(&self, client: Option<&Client>) -> bool {
+        let lines = client.map_or(&self.strangers, |client| &client.account.lines);
+        lines.allows(LINES_PER_S, self.started.elapsed())
+    }
+
+    /// Adds a line about a connection, unless there were too many.
+    pub(crate) fn log_connection(
+        &self,
+        lines: &mut Lines,
+        peer: &str,
+        client: Option<&Client>,
+        outcome: &str,
+    ) {
+        if self.may_log(client) {
+            lines.connection(peer, client.map(|client| client.name.as_str()), outcome);
+        }
     }
 
     pub(crate) fn stop(&self, deadline: Instant) {

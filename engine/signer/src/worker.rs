@@ -21,9 +21,8 @@ use self::accepting::TOO_MANY;
 use self::answering::Until;
 use crate::answer::submit;
 use crate::audit::Lines;
-use crate::connection::{Connection, State};
+use crate::connection::{Connection, REQUESTS_MAX, State};
 use crate::keys::Key;
-use crate::limiter::Limiters;
 use crate::policy::Policy;
 use crate::shared::Shared;
 use crate::shares::Shares;
@@ -59,8 +58,6 @@ pub(crate) struct Worker {
     lines: Lines,
     /// The bytes of a read on their way to a connection.
     piece: Box<[u8]>,
-    /// For lines about connections, and about requests above the rate of their client.
-    limiters: Limiters,
     shares: Shares,
     /// The next client is accepted with TLS, if both listeners have one.
     is_tls_next: bool,
@@ -119,7 +116,6 @@ impl Worker {
             pending: Vec::new(),
             lines: Lines::default(),
             piece: Box::new([0; 16 * 1024]),
-            limiters: Limiters::default(),
             shares,
             is_tls_next: false,
             clients_wait: true,
@@ -176,8 +172,7 @@ impl Worker {
         if accepts_more || !self.again.is_empty() || !self.pending.is_empty() {
             return Some(Duration::ZERO);
         }
-        let is_busy = !self.connections.is_empty() || self.limiters.are_pending();
-        (is_busy || self.clients_wait).then_some(SWEEP)
+        (!self.connections.is_empty() || self.clients_wait).then_some(SWEEP)
     }
 
     /// Takes new settings. Connections whose peer is no client any more are closed, and so are
@@ -190,7 +185,6 @@ impl Worker {
         let answered = self.answer(Until::All);
         self.again.extend(answered);
         let old = Arc::clone(&self.policy);
-        self.limiters.end(&mut self.lines, &old);
         (self.generation, self.policy) = self.shared.policy();
         let roots = |policy: &Policy| policy.tls.as_ref().map(|tls| tls.files.roots.clone());
         let are_other_roots = roots(&old) != roots(&self.policy);
@@ -265,20 +259,19 @@ impl Worker {
         if !self.connections.contains(key) || !self.shake_hands(key)? {
             return Ok(());
         }
-        let limits = self.policy.limits;
         let connection = &mut self.connections[key];
-        connection.receive(&limits, &mut self.piece)?;
+        connection.receive(&mut self.piece)?;
         let State::Open { identity, .. } = &connection.state else {
             return Ok(());
         };
         let client = self.policy.client(identity).ok_or(ErrorKind::PermissionDenied)?;
         let caller = client.account.caller(&self.shared.engine.queue)?;
         let now = self.shared.started.elapsed();
-        for _ in 0..limits.requests_max {
-            if connection.has_request(&limits) && !self.shares.allows(client.number) {
+        for _ in 0..REQUESTS_MAX {
+            if connection.has_request() && !self.shares.allows(client.number) {
                 break;
             }
-            let Some(request) = connection.next(&limits) else {
+            let Some(request) = connection.next() else {
                 break;
             };
             self.shares.count(client.number);
@@ -324,7 +317,7 @@ impl Worker {
         if let Err(_closed) = connection.send() {
             return self.close(key, "failed");
         }
-        let has_more = connection.has_request(&self.policy.limits);
+        let has_more = connection.has_request();
         if connection.is_flushed() && (connection.ends || connection.has_ended && !has_more) {
             let why = if connection.ends { "cannot be read" } else { "ended" };
             return self.close(key, why);
@@ -340,7 +333,6 @@ impl Worker {
             return;
         }
         self.swept = now;
-        self.limiters.sum_up(&mut self.lines, &self.policy);
         let expired: Vec<(usize, &str)> = self
             .connections
             .iter()
@@ -353,9 +345,7 @@ impl Worker {
 
     /// Closes connections that wait for nothing. The signer is stopping.
     fn close_idle(&mut self) {
-        let limits = self.policy.limits;
-        let idle =
-            |connection: &Connection| connection.is_flushed() && !connection.has_request(&limits);
+        let idle = |connection: &Connection| connection.is_flushed() && !connection.has_request();
         let idle: Vec<usize> =
             self.connections.iter().filter(|(_, it)| idle(it)).map(|(key, _)| key).collect();
         idle.into_iter().for_each(|key| self.close(key, "the signer stops"));
@@ -377,7 +367,7 @@ impl Worker {
             self.shared.counters.handshakes.fetch_sub(1, Ordering::Relaxed);
             self.refused(&connection.peer, why);
         } else {
-            self.limiters.connection(&mut self.lines, &connection.peer, client, why);
+            self.shared.log_connection(&mut self.lines, &connection.peer, client, why);
         }
         self.shared.counters.open.fetch_sub(1, Ordering::Relaxed);
         self.again.retain(|other| *other != key);
@@ -392,7 +382,6 @@ impl Drop for Worker {
         let counters = &self.shared.counters;
         counters.open.fetch_sub(self.connections.len() as u64, Ordering::Relaxed);
         counters.handshakes.fetch_sub(shaking as u64, Ordering::Relaxed);
-        self.limiters.end(&mut self.lines, &self.policy);
         self.log();
     }
 }

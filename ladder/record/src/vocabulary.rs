@@ -24,12 +24,8 @@ pub const ASSUMPTION: &str = "assumption";
 /// Condition: the quality of the weakest number behind a figure of a model: `stated` in a public
 /// document, `measured`, `derived`, `assumed` or `unverified`.
 pub const MARK: &str = "mark";
-/// Condition: the origin of a published figure: [`ESTIMATED`] or [`MEASURED`] by its authors.
+/// Condition: the origin of a published figure: `estimated` or `measured` by its authors.
 pub const ORIGIN: &str = "origin";
-/// Value of [`ORIGIN`]: computed.
-pub const ESTIMATED: &str = "estimated";
-/// Value of [`ORIGIN`]: measured on the machine.
-pub const MEASURED: &str = "measured";
 
 /// Core cycles of one operation; for a batch, the cycles of the batch divided by its operations.
 pub const CYCLES_PER_OPERATION: Quantity = Quantity::known("cycles_per_operation");

@@ -248,7 +248,6 @@ pub fn speed(records: &[Record]) -> String {
 }
 
 const PANEL_PX: (u32, u32) = (460, 430);
-const HEAD_PX: u32 = 40;
 
 /// The smallest ratio of the ends of a logarithmic x axis; below it, the axis is linear.
 const LOG_FROM: f64 = 10.0;
@@ -280,20 +279,12 @@ pub struct Series {
     pub is_dashed: bool,
 }
 
-/// Draws charts side by side. A chart without points has only its title.
-#[must_use]
-pub fn planes(title: &str, planes: &[Plane]) -> String {
-    let count = u32::try_from(planes.len().max(1)).unwrap_or(1);
-    let head = if title.is_empty() { 0 } else { HEAD_PX };
-    svg((PANEL_PX.0 * count, PANEL_PX.1 + head), |area| {
-        text(area, title, 160, (16, 20), font(18, &INK))?;
-        let (_, below) = area.split_vertically(head);
-        let panels = below.split_evenly((1, planes.len().max(1)));
-        panels.iter().zip(planes).try_for_each(|(panel, plane)| plane.draw(panel))
-    })
-}
-
 impl Plane {
+    /// Draws the chart. One without points has only its title.
+    pub(crate) fn svg(&self) -> String {
+        svg(PANEL_PX, |area| self.draw(area))
+    }
+
     fn draw(&self, area: &Area<'_>) -> Drawn {
         let (across, up) = (self.range(|point| point.0), self.range(|point| point.1));
         if self.is_from_zero {
@@ -465,17 +456,16 @@ mod tests {
         };
         let rising = plane(vec![(30.0, 1.0), (60.0, 2.0), (90.0, 10.0), (95.0, 20.0)]);
         assert!(matches!(rising.free_corner(), SeriesLabelPosition::UpperLeft));
-        let marks = planes("", &[rising]);
+        let marks = rising.svg();
         assert!(marks.lines().any(|line| line.trim() == "60"), "a short axis is linear: {marks}");
-        let svg = planes("a study", &[plane(vec![(500.0, 1e4), (1e3, 9e3)]), plane(Vec::new())]);
-        assert!(svg.contains("a study") && svg.contains("bytes of code"), "{svg}");
+        let svg = plane(vec![(500.0, 1e4), (1e3, 9e3)]).svg();
+        assert!(svg.contains("bytes of code"), "{svg}");
         assert!(svg.contains("extended &lt;1&gt;"), "names are escaped");
         assert!(svg.matches("<circle").count() >= 2, "{svg}");
         let odd = plane(vec![(f64::NAN, 1.0), (1.0, f64::INFINITY), (2.0, -1.0), (0.0, 0.0)]);
-        assert!(
-            planes("", &[odd.clone(), Plane { is_from_zero: true, ..odd }]).starts_with("<svg")
-        );
-        assert!(planes("", &[]).starts_with("<svg"));
+        for plane in [odd.clone(), Plane { is_from_zero: true, ..odd }, plane(Vec::new())] {
+            assert!(plane.svg().starts_with("<svg"));
+        }
     }
 
     #[test]

@@ -1,8 +1,7 @@
 //! The table of a profile: the cost of a session by part, measured in a running server.
 
 use tollgate_record::vocabulary::{
-    BATCH, BY, CYCLES_PER_SESSION, DETAIL, PART, PART_IDLE, PART_SERVER, PART_SYSTEM, PART_UNKNOWN,
-    SUITE,
+    BY, CYCLES_PER_SESSION, DETAIL, PART, PART_IDLE, PART_SERVER, PART_SYSTEM, PART_UNKNOWN, SUITE,
 };
 use tollgate_record::{Record, Subject, Topic, Unit};
 
@@ -11,7 +10,6 @@ use crate::grid::Column;
 use crate::lookup::Origin::{self, Measured, Predicted};
 use crate::lookup::{Lookup, distinct};
 use crate::names::{self, service, who};
-use crate::server::mean_batch;
 use crate::session::PARTS;
 use crate::table::{Row, Table};
 use crate::text::wrapped;
@@ -130,7 +128,6 @@ fn of_servers(
             "; pred.: as rung 3 predicts the part for the embedded server"
         };
     }
-    notes.extend(servers.iter().filter_map(|server| batches(lookup, server, &named(server))));
     notes.extend(servers.iter().filter_map(|server| remainder(lookup, server, &named(server))));
     (title, Table { columns, rows, notes })
 }
@@ -199,19 +196,6 @@ fn sum(lookup: Lookup<'_>, server: &Subject, origin: Origin, of: fn(&str) -> boo
     (!all.is_empty()).then(|| all.iter().sum())
 }
 
-/// Returns a sentence on the batches of the prediction, and of the measurement if they are counted.
-fn batches(lookup: Lookup<'_>, server: &Subject, name: &str) -> Option<String> {
-    let by = predicted_by(lookup, server)?;
-    let total = lookup.record(Predicted, &by, CYCLES_PER_SESSION, Unit::Cycles)?;
-    let batch = total.conditions.get(BATCH)?;
-    let service = server.topic().service()?.clone();
-    let measured = mean_batch(lookup, &server.with_topic(Topic::Server(service)).ok()?);
-    let measured = measured.map_or_else(String::new, |mean| format!("; measured: {mean}"));
-    Some(format!(
-        "{name}: operations with the server's key in a batch, predicted: {batch}{measured}."
-    ))
-}
-
 /// Compares the prediction with the measured cost. Leaves out the server's own code, which rung 3
 /// does not predict.
 fn remainder(lookup: Lookup<'_>, server: &Subject, name: &str) -> Option<String> {
@@ -230,7 +214,6 @@ fn remainder(lookup: Lookup<'_>, server: &Subject, name: &str) -> Option<String>
 
 #[cfg(test)]
 mod tests {
-    use tollgate_record::vocabulary::OPERATIONS_PER_BATCH;
     use tollgate_record::{Estimate, Kind, Machine};
 
     use super::*;
@@ -282,12 +265,6 @@ mod tests {
         let mut records = vec![predicted("openssl", "&part=system", 100e3)];
         records.push(predicted("nginx-openssl", "&part=system", 290e3));
         records.push(predicted("nginx-openssl", "", 290e3));
-        let batch = (BATCH.to_owned(), "8".to_owned());
-        records.last_mut().unwrap().conditions.extend([batch]);
-        let server = "server/rsa-2048/tls13?by=nginx-openssl&bytes=14336";
-        let mut mean = record(server, Kind::Measured, 6.04);
-        (mean.quantity, mean.unit) = (OPERATIONS_PER_BATCH, Unit::Count);
-        records.push(mean);
         records.push(measured("nginx-openssl", "&part=system", 300e3));
         let words =
             |records: &[Record]| table(records).split_whitespace().collect::<Vec<_>>().join(" ");
@@ -295,7 +272,6 @@ mod tests {
         for row in [
             "system 300k [270k-330k] 290k",
             "from the server's own calls",
-            "operations with the server's key in a batch, predicted: 8; measured: 6.0.",
             "measured without the server's own code 300k, predicted 290k: remainder +10.0k (3 %)",
         ] {
             assert!(text.contains(row), "{row}\n{text}");

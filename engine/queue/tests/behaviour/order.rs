@@ -19,7 +19,7 @@ fn a_batch_contains_all_waiting_requests() {
     let stats = queue.stats().unwrap();
     assert_eq!((stats.submitted, stats.done, stats.failed, stats.cancelled), (6, 6, 0, 0));
     assert_eq!((stats.fill[4], stats.fill[2], stats.batches()), (1, 1, 2));
-    assert_eq!((stats.mean_fill(), stats.response_ns.len()), (3.0, 6));
+    assert_eq!((stats.mean_fill(), stats.lingered), (3.0, 0));
     assert_eq!(queue.slots_in_use().unwrap(), 0);
 }
 
@@ -83,7 +83,7 @@ fn a_lingering_leader_takes_new_requests() {
     let caller = queue.caller().unwrap();
     let submit = |x| caller.submit(Doubling::of(x)).unwrap();
     // Repeat until requests arrive fast enough; the machine may be busy.
-    while queue.stats().unwrap().linger_ns.is_empty() {
+    while queue.stats().unwrap().lingered == 0 {
         let pair = [submit(1), submit(2)];
         pair.into_iter().for_each(|ticket| drop(ticket.wait().unwrap()));
         thread::scope(|scope| {

@@ -106,7 +106,7 @@ impl Worker {
     /// Counts and logs a peer that is no client.
     pub(super) fn refused(&mut self, peer: &str, why: &str) {
         self.shared.counters.refused.fetch_add(1, Ordering::Relaxed);
-        self.limiters.connection(&mut self.lines, peer, None, why);
+        self.shared.log_connection(&mut self.lines, peer, None, why);
     }
 
     /// Counts and logs a connection of a client, unless the client has its share of them.
@@ -121,7 +121,7 @@ impl Worker {
                 return Err(ErrorKind::QuotaExceeded.into());
             }
             let (lines, peer) = (&mut self.lines, &connection.peer);
-            self.limiters.connection(lines, peer, Some(client), "accepted");
+            self.shared.log_connection(lines, peer, Some(client), "accepted");
         }
         Ok(())
     }

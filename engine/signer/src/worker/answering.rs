@@ -47,7 +47,7 @@ impl Worker {
                 let client = self.policy.client(identity);
                 let outcome = result.as_ref().map(|_| ()).map_err(|why| *why);
                 let is_over = outcome == Err(ErrorCode::OverRate);
-                if !is_over || self.limiters.allows(client) {
+                if !is_over || self.shared.may_log(client) {
                     let name = client.map_or("", |client| &client.name);
                     let outcome = outcome.map_or_else(ErrorCode::name, |()| "done");
                     let (who, what) = ((&*at.peer, name), (operation, ski));

@@ -142,26 +142,24 @@ fn a_client_that_takes_no_answers_is_closed() {
 
 #[test]
 fn the_longest_frame_has_an_answer() {
-    let tables = own_client(r#"["site"]"#, r#"["sign"]"#) + "[limits]\nframe_bytes_max = 32768\n";
-    let rig = Rig::with("", &tables);
+    let rig = rig();
     let mut client = rig.connect();
     // the opcode takes four bytes, and the head of the payload three
-    let payload = vec![7; 32768 - 7];
+    let payload = vec![7; 4096 - 7];
     client.send(&request(1, None, PING, &payload));
     assert_eq!(client.receive(), Some((1, PONG, payload)));
-    client.send(&request(2, None, PING, &[7; 32768 - 6]));
+    client.send(&request(2, None, PING, &[7; 4096 - 6]));
     assert_eq!(client.receive().map(|(_, opcode, _)| opcode), Some(REFUSAL));
 }
 
 #[test]
 fn limits_of_connections_and_of_idle_time_hold() {
-    let tables = own_client(r#"["site"]"#, r#"["sign"]"#)
-        + "[limits]\nidle = 0.4\nconnections_max = 2\nrequests_max = 1\n";
+    let tables =
+        own_client(r#"["site"]"#, r#"["sign"]"#) + "[limits]\nidle = 0.4\nconnections_max = 2\n";
     let rig = Rig::with("", &tables);
     let (mut first, mut second) = (rig.connect(), rig.connect());
     let ping = request(1, None, PING, &[]);
     for client in [&mut first, &mut second] {
-        // several requests in a piece, of which a turn takes one
         client.send(&ping.repeat(3));
         for _ in 0..3 {
             assert_eq!(client.receive(), Some((1, PONG, vec![])));

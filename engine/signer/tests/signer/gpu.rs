@@ -280,11 +280,3 @@ fn a_signer_without_a_gpu_does_not_start_with_it() {
     let why = why_not(Signer::start(config, |_| ()));
     assert!(why.starts_with("`unit = \"gpu\"`: no NVIDIA driver") && why.contains("must install"));
 }
-
-#[test]
-fn a_reload_does_not_change_the_unit() {
-    let rig = Rig::start(r#"["site", "curve"]"#, r#"["sign"]"#);
-    let config = read(&rig.folder, &text(&rig.folder).replace("metrics", "# metrics")).unwrap();
-    let why = rig.running.reload(&config).unwrap_err().to_string();
-    assert!(why.contains("`unit`") && why.contains("start the signer again"), "{why}");
-}

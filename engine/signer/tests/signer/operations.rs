@@ -12,11 +12,7 @@ const ALL: &str = r#"["sign", "decrypt"]"#;
 
 #[test]
 fn signatures_of_each_kind_are_valid() {
-    sign_with_all(&Rig::start(r#"["site", "curve"]"#, ALL));
-}
-
-/// Signs with each operation; the keys are "rsa-2048.pem" and "ec-p256.pem".
-pub(crate) fn sign_with_all(rig: &Rig) {
+    let rig = Rig::start(r#"["site", "curve"]"#, ALL);
     let mut client = rig.connect();
     let rsa: Vec<Operation> = [Hash::Sha224, Hash::Sha256, Hash::Sha384, Hash::Sha512]
         .into_iter()
@@ -44,11 +40,7 @@ pub(crate) fn sign_with_all(rig: &Rig) {
 /// Ciphertexts with a valid padding and with invalid ones get answers of the same form.
 #[test]
 fn decryption_rejects_implicitly() {
-    decrypt_all(&Rig::start(r#"["site"]"#, ALL));
-}
-
-/// Decrypts ciphertexts of each kind with "rsa-2048.pem", and returns the messages.
-pub(crate) fn decrypt_all(rig: &Rig) -> Vec<Vec<u8>> {
+    let rig = Rig::start(r#"["site"]"#, ALL);
     let mut client = rig.connect();
     let rsa = key("rsa-2048.pem").rsa().unwrap();
     let encrypt = |em: &[u8], padding| {
@@ -84,15 +76,11 @@ pub(crate) fn decrypt_all(rig: &Rig) -> Vec<Vec<u8>> {
         let answer = client.run("rsa-2048.pem", Operation::Decrypt, wrong);
         assert_eq!(answer, Err(ErrorCode::Crypto));
     }
-    answers
 }
 
 #[test]
 fn payloads_that_do_not_suit_are_refused() {
-    send_unsuitable(&Rig::start(r#"["site", "curve"]"#, ALL));
-}
-
-pub(crate) fn send_unsuitable(rig: &Rig) {
+    let rig = Rig::start(r#"["site", "curve"]"#, ALL);
     let mut client = rig.connect();
     let pss = Operation::SignPss(Hash::Sha512);
     let ecdsa = Operation::SignEcdsa(Hash::Sha256);
@@ -119,15 +107,9 @@ pub(crate) fn send_unsuitable(rig: &Rig) {
 #[test]
 fn requests_of_many_connections_meet_in_batches() {
     let rig = Rig::start(r#"["site", "curve"]"#, ALL);
-    sign_together(&rig);
-    let (batches, operations) = rig.running.counts().batches();
-    assert!(batches > 0 && operations > batches, "{batches} batches of {operations}");
-}
-
-/// Signs 480 messages over twelve connections.
-pub(crate) fn sign_together(rig: &Rig) {
     let (name, curve) = (ski("rsa-2048.pem"), ski("ec-p256.pem"));
     thread::scope(|scope| {
+        let rig = &rig;
         for number in 0..12 {
             scope.spawn(move || {
                 let mut client = rig.connect();
@@ -162,4 +144,6 @@ pub(crate) fn sign_together(rig: &Rig) {
         }
     });
     assert_eq!(rig.running.counts().requests_of("sign", "done"), 480);
+    let (batches, operations) = rig.running.counts().batches();
+    assert!(batches > 0 && operations > batches, "{batches} batches of {operations}");
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixListener;
 
-use tollgate_signer::Signer;
+use tollgate_signer::{Config, Signer, UnitKind};
 
 use crate::rig::{Folder, Rig, SIGN, digest, key_file, own_client, own_uid, read, settings};
 
@@ -28,7 +28,7 @@ fn settings_that_are_not_usable_are_refused() {
     for (text, why) in [
         (good.replace("unix = ", "unux = "), "line 1"),
         (good.replace("unix = ", "# "), "no listener"),
-        (good.replace("workers = 2", "workers = 0"), "line 3: `workers`: 0 workers"),
+        (good.replace("workers = 2", "workers = 0"), "`workers`: 0 workers"),
         (good.replace("workers = 2", "unix_mode = \"0888\""), "octal"),
         (good.replace("name = \"curve\"", "name = \"site\""), "two keys are called \"site\""),
         (good.replace("ec-p256.pem", "rsa-2048.pem"), "is the same key"),
@@ -38,7 +38,7 @@ fn settings_that_are_not_usable_are_refused() {
         ),
         (
             good.replace("workers = 2", "unit = \"gpu\""),
-            "line 3: `unit`: the filter refuses the system calls of the GPU's driver: set `seccomp \
+            "`unit`: the filter refuses the system calls of the GPU's driver: set `seccomp \
              = false` too",
         ),
         (good.replace("ec-p256.pem", "missing.pem"), "check the path"),
@@ -56,7 +56,7 @@ fn settings_that_are_not_usable_are_refused() {
             "[tls]",
         ),
         (good.clone() + "[limits]\nidle = 0\n", "limits.idle"),
-        (good.clone() + "[limits]\nframe_bytes_max = 100\n", "1536"),
+        (good.clone() + "[limits]\nconnections_max = 0\n", "1 to 65536"),
     ] {
         refused(&folder, &text, why);
     }
@@ -115,14 +115,15 @@ fn the_socket_of_an_ended_signer_is_replaced_and_no_other_file() {
 }
 
 #[test]
-fn a_reload_changes_no_socket() {
+fn a_reload_changes_no_thread_and_no_unit() {
     let rig = Rig::start(r#"["site"]"#, r#"["sign"]"#);
-    let mut config =
-        read(&rig.folder, &settings(&rig.folder, &own_client(r#"["site"]"#, r#"["sign"]"#)))
-            .unwrap();
-    config.workers = 3;
-    let why = rig.running.reload(&config).err().unwrap().to_string();
-    assert!(why.contains("`workers`") && why.contains("start the signer again"), "{why}");
+    let tables = own_client(r#"["site"]"#, r#"["sign"]"#);
+    let same = read(&rig.folder, &settings(&rig.folder, &tables)).unwrap();
+    let gpu = Config { unit: UnitKind::Gpu, seccomp: false, ..same.clone() };
+    for (setting, config) in [("`workers`", Config { workers: 3, ..same }), ("`unit`", gpu)] {
+        let why = rig.running.reload(&config).err().unwrap().to_string();
+        assert!(why.contains(setting) && why.contains("start the signer again"), "{why}");
+    }
     assert!(rig.connect().run("rsa-2048.pem", SIGN, &digest()).is_ok());
     assert!(rig.said.lock().unwrap().is_empty());
 }

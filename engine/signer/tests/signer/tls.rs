@@ -20,36 +20,35 @@ use crate::rig::{
 
 /// A certificate and its key.
 #[derive(Clone)]
-pub(crate) struct Pair {
-    pub(crate) certificate: X509,
-    pub(crate) key: PKey<Private>,
+struct Pair {
+    certificate: X509,
+    key: PKey<Private>,
 }
 
 /// The properties of a certificate.
 #[derive(Clone, Copy)]
-pub(crate) struct Subject<'a> {
-    pub(crate) name: &'a str,
-    pub(crate) dns: &'a [&'a str],
-    pub(crate) is_authority: bool,
-    pub(crate) is_for_servers: bool,
+struct Subject<'a> {
+    name: &'a str,
+    dns: &'a [&'a str],
+    is_authority: bool,
+    is_for_servers: bool,
     /// Seconds until the end of its validity.
-    pub(crate) valid_s: i64,
+    valid_s: i64,
 }
 
-pub(crate) const DAY: i64 = 86_400;
+const DAY: i64 = 86_400;
 
-pub(crate) const CLIENT: Subject<'_> = Subject {
+const CLIENT: Subject<'_> = Subject {
     name: "a",
     dns: &["front"],
     is_authority: false,
     is_for_servers: false,
     valid_s: 2 * DAY,
 };
-pub(crate) const AUTHORITY: Subject<'_> =
-    Subject { name: "roots", dns: &[], is_authority: true, ..CLIENT };
+const AUTHORITY: Subject<'_> = Subject { name: "roots", dns: &[], is_authority: true, ..CLIENT };
 
 impl Pair {
-    pub(crate) fn new(subject: Subject<'_>, issuer: Option<&Self>) -> Self {
+    fn new(subject: Subject<'_>, issuer: Option<&Self>) -> Self {
         let group = EcGroup::from_curve_name(Nid::X9_62_PRIME256V1).unwrap();
         let key = PKey::from_ec_key(EcKey::generate(&group).unwrap()).unwrap();
         let mut name = X509Name::builder().unwrap();
@@ -95,10 +94,10 @@ impl Pair {
 }
 
 /// A signer with TLS: its files `chain.pem`, `key.pem` and `roots.pem`, and the authority of all.
-pub(crate) struct TlsRig {
-    pub(crate) rig: Rig,
-    pub(crate) roots: Pair,
-    pub(crate) files: Folder,
+struct TlsRig {
+    rig: Rig,
+    roots: Pair,
+    files: Folder,
 }
 
 /// Two clients: "front" by a name, with a key, and "back".
@@ -106,18 +105,13 @@ const CLIENTS: &str = "[[client]]\nname = \"front\"\ncertificate = \"front\"\nke
     [[client]]\nname = \"back\"\ncertificate = \"back\"\nkeys = [\"curve\"]\n";
 
 impl TlsRig {
-    pub(crate) fn start() -> Self {
+    fn start() -> Self {
         Self::with("", "")
     }
 
     /// Starts a signer with these clients too, and these limits.
     fn with(clients: &str, limits: &str) -> Self {
-        Self::of(Pair::new(AUTHORITY, None), clients, limits)
-    }
-
-    /// Starts one whose authority is `roots`.
-    pub(crate) fn of(roots: Pair, clients: &str, limits: &str) -> Self {
-        let files = Folder::new();
+        let (roots, files) = (Pair::new(AUTHORITY, None), Folder::new());
         files.write("roots.pem", roots.certificate.to_pem().unwrap());
         let server = Pair::new(Subject { dns: &["signer"], ..CLIENT }, Some(&roots));
         files.write("chain.pem", server.certificate.to_pem().unwrap());
@@ -158,7 +152,7 @@ impl TlsRig {
     }
 }
 
-pub(crate) fn tables(files: &Folder, clients: &str) -> String {
+fn tables(files: &Folder, clients: &str) -> String {
     let path = |name| files.path(name);
     format!(
         "{clients}[tls]\naddress = \"127.0.0.1:0\"\nchain = {:?}\nkey = {:?}\nclient_roots = \
@@ -268,7 +262,6 @@ fn a_client_has_its_share_of_connections() {
     local.iter_mut().for_each(|client| client.send(&ping));
     local.retain_mut(|client| client.receive().is_some());
     assert_eq!(local.len(), 4);
-    tls.rig.logged_sum("own");
 
     let front = tls.client(CLIENT);
     drop(local.split_off(2));

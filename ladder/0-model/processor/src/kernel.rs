@@ -4,12 +4,11 @@
 //! ([`Issued`]). For loads, registers and dependency chains, the demand counts only the minimum.
 //! The result is therefore a lower bound.
 
-use crate::bound::{Analysis, Bound};
+use crate::bound::Analysis;
 use crate::form::Form;
 use crate::issued::{Issued, Size};
 use crate::limit::{Demand, Limit};
 use crate::machine::{Machine, RegisterFile};
-use crate::sourced::Rate;
 
 /// The parameters of a kernel call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -222,48 +221,11 @@ fn with_registers(
     ])
 }
 
-/// An improvement: a faster rate, and the bound that results from it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Improvement {
-    /// The limit whose rate is doubled, or whose latency is halved.
-    pub limit: Limit,
-    /// The present rate.
-    pub now: Rate,
-    /// The bound with the faster rate.
-    pub bound: Bound,
-}
-
 impl Machine {
     /// Returns the bound of one number of a kernel call, by every known limit. `None` if no
     /// multiplier has a known rate.
     pub fn kernel(&self, kernel: Kernel, call: Call) -> Option<Analysis> {
         Some(self.analyse(&kernel.demand(call, self))?.shared_by(call.numbers))
-    }
-
-    /// Returns the rates that lower this bound if they are twice as good, the most effective first.
-    pub fn improvements(&self, weigh: impl Fn(&Self) -> Option<Analysis>) -> Vec<Improvement> {
-        let Some(now) = weigh(self) else {
-            return Vec::new();
-        };
-        let mut improvements = Vec::new();
-        for (limit, rate) in &self.rates {
-            let Some(value) = rate.value() else {
-                continue;
-            };
-            let better = if limit.is_in_cycles() { value / 2.0 } else { value * 2.0 };
-            let then = self.changed(*limit, better).ok();
-            if let Some(then) = then.and_then(|machine| weigh(&machine))
-                && then.bound.cycles < now.bound.cycles
-            {
-                improvements.push(Improvement {
-                    limit: *limit,
-                    now: rate.clone(),
-                    bound: then.bound,
-                });
-            }
-        }
-        improvements.sort_by(|x, y| x.bound.cycles.get().total_cmp(&y.bound.cycles.get()));
-        improvements
     }
 }
 
@@ -332,14 +294,13 @@ mod tests {
     fn a_faster_unit_moves_the_bound_to_the_next_limit() {
         let machine = File::named("sapphire-rapids").unwrap().machine();
         let kernel = Kernel::of("amm52_mb8_ifma").unwrap();
-        let weigh = |m: &Machine| m.kernel(kernel, call(20, 20, 20, 8));
+        let bound = |m: &Machine| {
+            let bound = m.kernel(kernel, call(20, 20, 20, 8)).unwrap().bound;
+            (bound.limit, bound.cycles.get())
+        };
         // 76 shifts and additions for carries share the two ports with the multiplies.
-        let bound = weigh(&machine).unwrap().bound;
-        assert_eq!((bound.limit, bound.cycles.get()), (Limit::VectorZmm, 1677.0 / 2.0 / 8.0));
-        let improvements = machine.improvements(weigh);
-        assert_eq!(improvements.len(), 1);
-        assert_eq!(improvements[0].limit, Limit::VectorZmm);
-        let bound = improvements[0].bound;
-        assert_eq!((bound.limit, bound.cycles.get()), (Limit::Vpmadd52, 1601.0 / 2.0 / 8.0));
+        assert_eq!(bound(&machine), (Limit::VectorZmm, 1677.0 / 2.0 / 8.0));
+        let faster = machine.changed(Limit::VectorZmm, 4.0).unwrap();
+        assert_eq!(bound(&faster), (Limit::Vpmadd52, 1601.0 / 2.0 / 8.0));
     }
 }

@@ -47,7 +47,7 @@ pub mod sourced;
 pub use bound::{Analysis, Bound, UnknownLimit};
 pub use form::{Count, Form};
 pub use issued::{Issued, Size};
-pub use kernel::{Call, Improvement, Kernel};
+pub use kernel::{Call, Kernel};
 pub use limit::{Demand, Limit};
 pub use machine::{Machine, RegisterFile};
 pub use operation::Calls;

@@ -1,9 +1,6 @@
 //! The kinds of handshakes.
 
-use core::fmt;
-
 use tollgate_load::Mechanism;
-use tollgate_server::Resumption;
 
 /// The handshake of a session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,26 +36,5 @@ impl Handshake {
             Self::SessionId => Some(Mechanism::SessionId),
             Self::Ticket => Some(Mechanism::usual(is_tls13)),
         }
-    }
-
-    /// Returns whether the handshake resumes a session.
-    #[must_use]
-    pub const fn is_resumed(self) -> bool {
-        matches!(self, Self::SessionId | Self::Ticket)
-    }
-
-    /// The resumption that the server must offer.
-    pub(crate) const fn resumption(self) -> Resumption {
-        match self {
-            Self::Full => Resumption::Off,
-            Self::SessionId => Resumption::Cache,
-            Self::Ticket => Resumption::Tickets,
-        }
-    }
-}
-
-impl fmt::Display for Handshake {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.word())
     }
 }

@@ -138,7 +138,7 @@ impl fmt::Display for Session {
             [suite, group].into_iter().flatten().map(|one| format!(" {one}")).collect();
         write!(f, "{key} {protocol}{names} by {engine}, {bytes} bytes")?;
         if self.handshake != Handshake::Full {
-            write!(f, ", {}", self.handshake)?;
+            write!(f, ", {}", self.handshake.word())?;
         }
         Ok(())
     }

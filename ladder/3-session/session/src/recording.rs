@@ -36,17 +36,18 @@ impl Recording {
     /// Records a handshake. Before a resumed one, there is a full one.
     pub(crate) fn of(session: &Session, worker: &Worker) -> Result<Self, Error> {
         // This client skips checks that cost the server nothing, like the load generator's client.
+        let is_resumed = session.handshake != Handshake::Full;
         let settings = Settings {
             verify_signature: VerifySignature::Never,
             // a server prefers tickets to session IDs
             tickets: session.handshake != Handshake::SessionId,
-            save_sessions: session.handshake.is_resumed(),
+            save_sessions: is_resumed,
             ..session.settings()?
         };
         let mut client = Connection::new(&Arc::new(Config::new(settings)?))?;
         client.reset()?;
         let mut recording = Self::play(session, &mut client, worker)?;
-        if session.handshake.is_resumed() {
+        if is_resumed {
             let (mut saved, since) = (SavedSession::default(), Instant::now());
             while client.save(&mut saved) {}
             if saved.is_empty() {

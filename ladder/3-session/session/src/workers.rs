@@ -2,7 +2,7 @@
 
 use tollgate_load::Protocol;
 use tollgate_server::in_memory::Worker;
-use tollgate_server::{Certificate, Config, Engine, KeyKind, Suite};
+use tollgate_server::{Certificate, Config, Engine, KeyKind, Resumption, Suite};
 use tollgate_tls_client::Group;
 
 use crate::error::Error;
@@ -41,12 +41,13 @@ impl Kind {
         let config = Config {
             engine: self.engine,
             certificate: Certificate::SelfSigned(self.key),
-            allow_rsa_1024: true,
-            allow_rsa_kx: names_suites
-                || plan.sessions.iter().any(|s| s.protocol == Protocol::Tls12Rsa),
             suites: if names_suites { Suite::ALL.to_vec() } else { Vec::new() },
             groups: group.into_iter().chain(others).collect(),
-            resumption: self.handshake.resumption(),
+            resumption: match self.handshake {
+                Handshake::Full => Resumption::Off,
+                Handshake::SessionId => Resumption::Cache,
+                Handshake::Ticket => Resumption::Tickets,
+            },
             ..usual
         };
         Ok(if plan.pauses { Worker::new(&config)? } else { Worker::without_pauses(&config)? })

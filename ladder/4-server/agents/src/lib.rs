@@ -39,15 +39,15 @@
 //!
 //! **Failures.**
 //!
-//! | failure | result |
-//! |---|---|
-//! | another version, an address without consent | no run; the error names the agent |
-//! | an agent refuses its part, or is late | no run; the error names the agent |
-//! | an agent is silent for [`LOST_AFTER`], under load | the others stop; the run is invalid |
-//! | the controller is silent for [`LOST_AFTER`], under load | each agent stops its load |
-//! | a NATS server ends | its clients connect to another one of its cluster |
-//! | the controller is silent for 10 s without load | the agent waits for another controller |
-//! | the user stops the run | the agents stop and send what they have; there are no figures |
+//! * Another version of the program, an address without consent, an agent that refuses its part or
+//!   is late: no run; the error names the agent.
+//! * An agent is silent for [`LOST_AFTER`], under load: the others are stopped; the run is invalid,
+//!   and the finding names the agent.
+//! * The controller ends, or is silent for [`LOST_AFTER`], under load: each agent stops by itself,
+//!   and waits for another controller. Without load, it does so after 10 s of silence.
+//! * A NATS server ends: its clients connect to another one of its cluster, and the above applies
+//!   to silence.
+//! * The user stops the run: the agents stop and send what they have; there are no figures.
 
 /// [`AGENTS_MAX`] as a literal, for the texts of errors.
 macro_rules! agents_max {

@@ -54,12 +54,12 @@ pub enum Error {
         subject: Box<Subject>,
     },
     /// The records have no prediction of a session. Add it.
-    #[error("no prediction of {subject}: add the records of '{command}'")]
+    #[error(
+        "no prediction of {subject}: add the records of `tollgate explain --json` for this session"
+    )]
     NoPrediction {
         /// The session's subject.
         subject: Box<Subject>,
-        /// The command that predicts it.
-        command: String,
     },
     /// Records of two machines or of two workloads cannot be compared.
     #[error("the two differ in {what}; compare records of one run")]

@@ -1,7 +1,7 @@
 //! Weighted sums of predicted parts of sessions.
 
 use tollgate_record::vocabulary as word;
-use tollgate_record::{Estimate, Key, Kind, Machine, Record, Subject, Topic, Unit};
+use tollgate_record::{Estimate, Kind, Machine, Record, Subject, Topic, Unit};
 
 use crate::Error;
 use crate::interval::{Slope, propagate};
@@ -116,8 +116,7 @@ impl Terms {
                 return Ok(());
             }
         }
-        let command = command(&session);
-        Err(Error::NoPrediction { subject: Box::new(session), command })
+        Err(Error::NoPrediction { subject: Box::new(session) })
     }
 
     fn add(&mut self, part: &str, weight: f64, record: &Record, ns: Estimate) {
@@ -188,28 +187,4 @@ fn nanos(record: &Record) -> Result<Estimate, Error> {
     let clock = record.machine.core_clock_hz.ok_or_else(no_clock)?;
     let hz = Error::positive("core clock in Hz", clock.point())?;
     Ok(record.estimate.scaled(NS_PER_S / hz)?)
-}
-
-/// Returns the command that predicts a session.
-fn command(session: &Subject) -> String {
-    let mut command = "tollgate explain".to_owned();
-    let mut option = |name: &str, value: &str| command += &format!(" {name} {value}");
-    if let Some(key) = session.key().filter(|key| **key != Key::None) {
-        option("--key-type", &key.to_string());
-    }
-    match (session.parameter(word::SUITE), session.protocol()) {
-        (Some(suite), _) => option("--suites", suite),
-        (None, Some(protocol)) => option("--protocol", &protocol.to_string()),
-        (None, None) => {}
-    }
-    if let Some(bytes) = session.parameter(word::BYTES) {
-        option("--bytes", bytes);
-    }
-    match session.parameter(word::RESUMED_BY) {
-        Some("session-id") => option("--handshake", "session-id"),
-        Some(_) => option("--handshake", "ticket"),
-        None => {}
-    }
-    option("--json", "FILE");
-    command
 }

@@ -51,11 +51,7 @@ fn wrong_options_are_refused_with_their_names_and_the_help_of_their_verb() {
         ("bench https://localhost/ --key-type rsa-2048", "--key-type"),
         ("bench https://localhost/ --log-format nginx", "--log"),
         ("bench https://h/ --log x --log-format iis", "haproxy"),
-        (
-            "bench https://[fe80::1%lo]/ --agents nats:a/1 --nats nats://[::1]",
-            "an address without one",
-        ),
-        ("bench https://[::1%lo]/", "only a link-local address"),
+        ("bench https://[fe80::1%lo]/", "no IPv6 address"),
         ("bench --i-may-test h", "<URL>"),
         ("bench --method POST", "<URL>"),
         ("bench https://h/ --method HEAD", "no body"),

@@ -244,7 +244,7 @@ fn a_stock_server_by_its_url_is_confirmed_by_its_own_log() {
     let stdout = text(&output);
     agreed(&stdout, "external");
     // `bench` reports the server's properties, and chooses the best protocol
-    assert!(stdout.contains("- certificate: rsa-2048, "), "{stdout}");
+    assert!(stdout.contains("- keys: rsa-2048\n"), "{stdout}");
     assert!(stdout.contains("- path: status 200, 100 bytes"), "{stdout}");
     assert!(stdout.contains("rsa-2048 tls13: "), "{stdout}");
     let plain = format!("http://{}/bytes/100", nginx.plain_address().unwrap());

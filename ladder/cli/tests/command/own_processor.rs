@@ -40,7 +40,7 @@ fn a_processor_is_added_as_the_page_says() {
     }
     assert!(!all.contains("portable"), "the rate of its multiplies is not in the file: {all}");
     let sizes = call(&lines[1]);
-    assert!(sizes.contains("8192") && sizes.contains("a second unit of vpmadd52_zmm"), "{sizes}");
+    assert!(sizes.contains("8192") && sizes.contains("vpmadd52_zmm = 1 per cycle"), "{sizes}");
     assert!(call(&lines[2]).contains("-50.0 %"));
 
     // Put the page's routine and the throughput of its instruction in place of the kernels' rates.

@@ -17,7 +17,8 @@ use crate::outputs::assert_follows_the_schema;
 use crate::program::{Scratch, keys, refused, run, scratch, shown};
 
 /// A real histogram of 779 transaction times.
-const HISTOGRAM: &str = "HISTFAAAAeJ4nFVSMW4UQRAc1/T07Nze+WStTpZlTha6ABEghBAiQIjAARDwAiJichA5GRFyzCt4AxHvQHIGP8BV\
+const HISTOGRAM: &str = "\
+    HISTFAAAAeJ4nFVSMW4UQRAc1/T07Nze+WStTpZlTha6ABEghBAiQIjAARDwAiJichA5GRFyzCt4AxHvQHIGP8BV\
     PbuWfKPr7e3t7qqu6Xtfr6aU8pfUf3l+XNOcvvl0nV7965HfB/yo+IyfwFXD34KP+JPx/Qj/G34ZLvEMI3ZoeIr1\
     6tsRPuAC5c7JOMOEDRJ2RnOcmbxnUbVKC4boFFQ6YLICKYzlJTAAbsyLfue4r4Rss0nh0FVRxnMfvYJ52PLTBgLR\
     V2cjZV5GS6IZmgujks8JbaV9x+T3rB0xWYl2KMGLXmUB/cK+e73yTOxizmPWs+BBahmguJM6iR0TuUbIA1lpLGWZ\
@@ -59,7 +60,8 @@ fn outcome() -> Value {
                 "server": server, "number": place + 1, "verdict": "VALID",
                 "target": "127.0.0.1:1", "began_at": "2026-11-28T10:00:00Z", "reasons": [],
                 "doubts": [], "plan": {}, "plan_hash": "0", "abandoned": 0, "series": [],
-                "sustained_s": 1.0, "server_cores": 0.5, "client_cpu": {"cores": 0.2, "busiest_share": 0.2},
+                "sustained_s": 1.0, "server_cores": 0.5,
+                "client_cpu": {"cores": 0.2, "busiest_share": 0.2},
                 "whole": counts, "sustain": counts,
                 "server_log": {"handshakes": count, "responses": count, "resumed": 0, "failed": 0},
                 "sessions_per_s": count as f64, "server_cpu_ns_per_session": 0.5e9 / count as f64,

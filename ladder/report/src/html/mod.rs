@@ -12,7 +12,7 @@ use tollgate_record::{Kind, Record};
 use crate::lookup::latest;
 use crate::table::Table;
 
-pub use runs::{Curve, Points, Runs, Scenario, Second, Server, of_runs};
+pub use runs::{Runs, Scenario, of_runs};
 
 /// The style sheet, for light and dark screens, phones and paper.
 const STYLE: &str = include_str!("style.css");

@@ -9,8 +9,7 @@ use tollgate_record::{Area, Record, Subject, Topic, Unit};
 use super::source::{joined, source};
 use super::{missing, picture, tables};
 use crate::chart::{
-    Bar, Bars, COLOURS, Colour, Group, OURS, PREDICTED, Plane, REMAINDER, Series, colour, planes,
-    speed,
+    Bar, Bars, COLOURS, Colour, Group, OURS, PREDICTED, Plane, REMAINDER, Series, colour, speed,
 };
 use crate::cite;
 use crate::figure::{number, of_record, percent};
@@ -437,7 +436,7 @@ fn response(curves: &[fleet::find::Curve<'_>]) -> Option<String> {
             series,
             is_from_zero: false,
         };
-        planes("", &[plane])
+        plane.svg()
     })
 }
 

@@ -1,62 +1,49 @@
 //! The page of a load generator's runs, from synthetic runs.
 
 use tollgate_record::{Area, Record};
-use tollgate_report::html::{Curve, Runs, Scenario, Second, Server, of_runs};
+use tollgate_report::chart::{Plane, Series};
+use tollgate_report::html::{Runs, Scenario, of_runs};
 
 use crate::markup::{check, section, texts};
 use crate::synthetic;
 
-/// Returns three seconds of a run. Run number 3 loses connections in its last second.
-fn run(number: u32, rate: f64) -> Vec<Second> {
-    let second = |at: u32| Second {
-        from_s: f64::from(4 * number + at),
-        width_s: 1.0,
-        completed_per_s: if at == 0 { rate / 2.0 } else { rate },
-        lost_per_s: if at == 2 && number == 3 { 40.0 } else { 0.0 },
-    };
-    (0..3).map(second).collect()
+fn line(name: &str, points: &[(f64, f64)]) -> Series {
+    Series { name: name.to_owned(), points: points.to_vec(), ..Series::default() }
 }
 
-/// Returns times by quantile: `least_ns` at quantile 0, and twice as long at 0.9, 0.99, 0.999.
-fn times(least_ns: f64) -> Vec<(f64, f64)> {
-    let point = |step: u32| {
-        let nines = f64::from(step) / 10.0;
-        (1.0 - 10f64.powf(-nines), least_ns * 2f64.powf(nines))
-    };
-    (0..=35).map(point).collect()
-}
-
-fn server(name: &str, first: u32, rate: f64) -> Server {
-    Server {
-        name: name.to_owned(),
-        runs: (0..4).map(|number| run(2 * number + first, rate)).collect(),
-        transaction: times(1e6),
-        handshake: times(6e5),
-    }
+fn plane(title: &str, is_from_zero: bool, series: Vec<Series>) -> Plane {
+    let axes = ["seconds", "per second"].map(str::to_owned);
+    Plane { title: title.to_owned(), axes, series, is_from_zero }
 }
 
 /// Returns a scenario of rounds and a search.
 pub(crate) fn all() -> Runs {
     let is_server = |record: &Record| record.subject.area() == Area::Server;
+    let rates = [(0.0, 1200.0), (1.0, 1200.0), (1.0, 2400.0), (2.0, 2400.0)];
+    let lost = [(7.0, 0.0), (8.0, 0.0), (8.0, 40.0), (9.0, 40.0)];
+    let series = vec![
+        line("openssl", &rates),
+        line("", &rates.map(|(x, y)| (x + 8.0, y))),
+        line("tollgate", &rates.map(|(x, y)| (x + 4.0, 1.5 * y))),
+        line("tollgate: failed or not begun", &lost),
+    ];
     let rounds = Scenario {
         name: "rsa-2048 tls13".to_owned(),
         verdict: "VALID".to_owned(),
         lines: vec!["- doubtful: openssl: it <scatters> & stops".to_owned()],
         records: synthetic::all().into_iter().filter(is_server).collect(),
-        servers: vec![server("openssl", 0, 2400.0), server("tollgate", 1, 3600.0)],
-        curve: None,
+        charts: vec![plane("Sessions per second", true, series)],
     };
+    let limit = line("the limit, p99=20ms", &[(200.0, 20.0), (2100.0, 20.0)]);
+    let series = vec![
+        line("p50", &[(200.0, 1.0), (2000.0, 2.0), (2100.0, 9.0)]),
+        line("p99", &[(200.0, 2.0), (2000.0, 10.0), (2100.0, 900.0)]),
+        Series { is_dashed: true, ..limit },
+    ];
     let search = Scenario {
         name: "rsa-2048 tls13, openssl".to_owned(),
         verdict: "p99=20ms is met up to 2000 per s [2000 to 2100]".to_owned(),
-        curve: Some(Curve {
-            objective: "p99=20ms".to_owned(),
-            limit_ns: 2e7,
-            lines: vec![
-                ("p50".to_owned(), vec![(200.0, 1e6), (2000.0, 2e6), (2100.0, 9e6)]),
-                ("p99".to_owned(), vec![(200.0, 2e6), (2000.0, 1e7), (2100.0, 9e8)]),
-            ],
-        }),
+        charts: vec![plane("Times by load", false, series)],
         ..Scenario::default()
     };
     Runs {
@@ -68,7 +55,7 @@ pub(crate) fn all() -> Runs {
 }
 
 #[test]
-fn verdicts_come_first_and_each_run_is_a_line() {
+fn verdicts_come_first_and_series_have_names() {
     let page = of_runs(&all());
     check(&page).unwrap();
     assert!(
@@ -76,9 +63,8 @@ fn verdicts_come_first_and_each_run_is_a_line() {
     );
     assert!(page.contains("doubtful: OpenSSL: it &lt;scatters&gt; &amp; stops"));
     let rounds = section(&page, "scenario-1");
-    // four runs of two servers and what one lost, and two times of each, with legends
-    assert!(rounds.matches("<polyline").count() >= 3 * 4 + 2 * 2, "{rounds}");
-    for text in ["OpenSSL", "tollgate", "failed or not begun", "one of so many took longer"] {
+    assert!(rounds.matches("<polyline").count() >= 4, "{rounds}");
+    for text in ["OpenSSL", "tollgate: failed or not begun"] {
         assert!(rounds.contains(text), "{text}");
     }
     let search = section(&page, "scenario-2");
@@ -110,15 +96,8 @@ fn stopped_empty_and_invalid_runs_have_pages() {
     let stopped = Runs { is_complete: false, ..all() };
     assert!(of_runs(&stopped).contains("Stopped before the end"));
     check(&of_runs(&Runs::default())).unwrap();
-    let strange =
-        Second { from_s: f64::NAN, width_s: 0.0, completed_per_s: f64::INFINITY, lost_per_s: -1.0 };
-    let server = Server {
-        runs: vec![vec![strange]],
-        transaction: vec![(2.0, f64::NAN)],
-        ..server("x", 0, 1.0)
-    };
-    let curve =
-        Curve { lines: vec![("p50".to_owned(), vec![(f64::NAN, 1.0)])], ..Curve::default() };
-    let scenario = Scenario { servers: vec![server], curve: Some(curve), ..Scenario::default() };
+    let strange = line("x", &[(f64::NAN, f64::INFINITY), (1.0, -1.0)]);
+    let charts = [true, false].map(|zero| plane("x", zero, vec![strange.clone()]));
+    let scenario = Scenario { charts: charts.into(), ..Scenario::default() };
     check(&of_runs(&Runs { scenarios: vec![scenario], ..Runs::default() })).unwrap();
 }

@@ -112,7 +112,7 @@ impl Synthetic {
             self.under(word::LIMIT, limit);
             self.under(word::ASSUMPTION, "every multiply at its least latency, the rest hidden");
             self.published(ita00, &subject, quantity, Unit::Cycles, paper);
-            self.under(word::ORIGIN, word::ESTIMATED);
+            self.under(word::ORIGIN, "estimated");
         }
         let changed = "model/itanium/amm?bits=1024&port_operations_per_product=3";
         let quantity = word::CYCLES_PER_PRODUCT;

@@ -13,16 +13,16 @@ mod sequence;
 mod serve;
 
 use core::hint::black_box;
-use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::net::TcpListener;
-use std::path::PathBuf;
 use std::thread;
 
 use openssl::error::ErrorStack;
 use openssl::ssl::{Ssl, SslContext, SslMode, SslSessionCacheMode};
+use tempfile::TempDir;
 use tollgate_calibrate::clock;
 use tollgate_load::{Exchange, Plan, Resume, Server, Target};
 use tollgate_server::in_memory::Worker;
@@ -43,6 +43,8 @@ const SESSIONS_MIN: u32 = 96;
 const TAIL_MIN: u32 = 24;
 /// The length of the request of the load generator in bytes.
 const REQUEST: usize = 70;
+/// The file of the body, in the folder of a replica: as deep as the files of a server.
+const BODY: &str = "www/bytes/body";
 /// The number of short measurements of the core clock before and after a replay.
 const CLOCK_WINDOWS: usize = 9;
 
@@ -78,7 +80,8 @@ pub(crate) struct Replica<'w> {
     worker: &'w Worker,
     tls: Tls<'w>,
     listener: TcpListener,
-    folder: Folder,
+    /// The body and the log.
+    folder: TempDir,
     log: File,
     head: Vec<u8>,
     log_line: String,
@@ -130,9 +133,11 @@ impl<'w> Replica<'w> {
         let length = usize::try_from(session.bytes).unwrap_or(usize::MAX);
         let body = vec![b'x'; length];
         let files = || -> io::Result<_> {
-            let folder = Folder::new()?;
-            fs::write(folder.body(), &body)?;
-            let log = OpenOptions::new().create(true).append(true).open(folder.0.join("log"))?;
+            let folder = TempDir::with_prefix("tollgate-replica-")?;
+            fs::create_dir_all(folder.path().join("www/bytes"))?;
+            fs::write(folder.path().join(BODY), &body)?;
+            let log = folder.path().join("log");
+            let log = OpenOptions::new().create(true).append(true).open(log)?;
             Ok((folder, log))
         };
         let (folder, log) = files().map_err(Error::system("files of a body and a log"))?;
@@ -207,7 +212,7 @@ impl<'w> Replica<'w> {
             shared: Shared {
                 calls: &self.sequence.session,
                 tls: &self.tls,
-                body: &self.folder.body(),
+                body: &self.folder.path().join(BODY),
                 body_bytes: self.session.bytes,
                 body_in_memory: &self.body,
                 head: &self.head,
@@ -287,33 +292,6 @@ fn context(settings: &sequence::Context, worker: &Worker) -> Result<SslContext, 
     context.set_session_id_context(b"HTTP")?;
     context.set_servername_callback(|_, _| Ok(()));
     Ok(context.build())
-}
-
-/// A folder for the files of a replica, removed when the value is dropped.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> io::Result<Self> {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let path =
-            std::env::temp_dir().join(format!("tollgate-replica-{}-{count}", std::process::id()));
-        fs::create_dir(&path)?;
-        let folder = Self(path);
-        fs::create_dir_all(folder.0.join("www/bytes"))?;
-        Ok(folder)
-    }
-
-    fn body(&self) -> PathBuf {
-        self.0.join("www/bytes/body")
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // On failure it remains in the folder for temporary files.
-        let _ = fs::remove_dir_all(&self.0);
-    }
 }
 
 /// Converts a count of operations to a floating-point number.

@@ -2,7 +2,6 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod forecast;
-mod no_panic;
 mod prices;
 mod queue;
 mod simulation;

@@ -6,7 +6,7 @@
 
 use tollgate_curves::p256::P256;
 use tollgate_load::{Mechanism, Protocol};
-use tollgate_probe::{Scheme, Url};
+use tollgate_probe::Scheme;
 use tollgate_server::{Engine, KeyKind};
 
 use super::suites;
@@ -75,10 +75,6 @@ fn of_url(options: &Options) -> Option<&'static str> {
         () if has_agents && has_form => {
             "--agents: values that may be secret are not sent to agents: leave out --method, \
              --header and --body"
-        }
-        () if has_agents && url.as_ref().is_some_and(Url::has_zone) => {
-            "--agents: the zone of an address (%) is an interface of this machine: give agents an \
-             address without one"
         }
         () if !has_agents && !given.nats.nats.is_empty() => {
             "--nats: there are no agents: give --agents nats:FLEET/COUNT"

@@ -32,8 +32,8 @@ impl Rounds {
     }
 }
 
-/// Runs the rounds, with a plan for each server. An invalid one ends them, because the rest could not give a figure. Returns
-/// `None` after Ctrl-C.
+/// Runs the rounds, with a plan for each server. An invalid one ends them, because the rest could
+/// not give a figure. Returns `None` after Ctrl-C.
 pub(super) fn run(
     options: &Options,
     plans: &[&Plan],

@@ -174,8 +174,6 @@ pub(in crate::verbs) fn start_embedded(
         workers: cores.len().max(1),
         pin: (!cores.is_empty()).then_some(cores),
         certificate,
-        allow_rsa_1024: true, // as --key-type says
-        allow_rsa_kx: true,   // the client offers one suite: that of the plan
         suites: if options.suites.is_empty() { Vec::new() } else { Suite::ALL.to_vec() },
         groups: groups(options),
         access_log: Some(log.clone()),

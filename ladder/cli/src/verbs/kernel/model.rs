@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use clap::Args;
 use tollgate_processor::machines::{FILES, File};
 use tollgate_processor::{
-    self as processor, Analysis, Bound, Call, Improvement, Kernel, Limit, Rate, host as hosts,
+    self as processor, Analysis, Bound, Call, Kernel, Limit, Rate, host as hosts,
 };
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Kind, Machine, Record, Timestamp, Topic};
@@ -46,7 +46,7 @@ pub(crate) struct Model {
     #[arg(long, value_name = "FILE|NAME|host", default_value = "host")]
     pub(crate) machine: String,
 
-    /// Kernel whose bound, limit, and rates that would lower the bound are printed
+    /// Kernel whose bound, limit and rates are printed
     #[arg(long, value_name = "NAME|all", value_parser = kernel, default_value = "all")]
     pub(crate) kernel: String,
 
@@ -197,8 +197,8 @@ fn calls(name: &str, sizes: &[u32]) -> impl Iterator<Item = (Kernel, u32, Call)>
     Kernel::ALL.into_iter().filter(named).flat_map(at_sizes)
 }
 
-/// Returns the table of bounds by size, with limits. For a single kernel, the rates that would
-/// lower the bound follow.
+/// Returns the table of bounds by size, with limits. For a single kernel, the rates behind the last
+/// row follow.
 fn report(selected: &SelectedMachine, name: &str, sizes: &[u32]) -> Result<String, CliError> {
     let model = &selected.model;
     let heads = ["kernel", "bits", "cycles", "limit", "algorithm", "next limit"];
@@ -214,9 +214,9 @@ fn report(selected: &SelectedMachine, name: &str, sizes: &[u32]) -> Result<Strin
             kernel.algorithm(call).to_owned(),
             next_limit(&analysis),
         ]);
-        last = Some((kernel, bits, call, analysis));
+        last = Some(analysis);
     }
-    let Some((kernel, bits, call, analysis)) = last else {
+    let Some(analysis) = last else {
         let what = "no multiplier has a known rate, or the kernel supports none of the sizes";
         bail!("{name} on {}: {what}", model.name);
     };
@@ -228,8 +228,7 @@ fn report(selected: &SelectedMachine, name: &str, sizes: &[u32]) -> Result<Strin
     ));
     text += &unknown(&analysis);
     if name != "all" {
-        let improvements = model.improvements(|machine| machine.kernel(kernel, call));
-        text += &lowered_by(kernel, bits, &analysis, &improvements);
+        text += "rates:\n";
         text += &from(model, &analysis);
     }
     Ok(text)
@@ -258,34 +257,6 @@ fn unknown(analysis: &Analysis) -> String {
         return String::new();
     }
     wrapped(&format!("unknown and ignored, for the last row: {}", words.join(", ")))
-}
-
-fn lowered_by(
-    kernel: Kernel,
-    bits: u32,
-    analysis: &Analysis,
-    improvements: &[Improvement],
-) -> String {
-    let now = &analysis.bound;
-    let mut text = wrapped(&format!("{} of {bits} bits: {now}. Lower with:", kernel.name));
-    if improvements.is_empty() {
-        text += &wrapped("* no single rate: two limits are equal");
-    }
-    for improvement in improvements {
-        let name = improvement.limit.key();
-        let what = match (improvement.limit.is_in_cycles(), improvement.now.value()) {
-            (true, _) => format!("half of {name}"),
-            (false, Some(1.0)) => format!("a second unit of {name}"),
-            (false, _) => format!("twice as many {name} per cycle"),
-        };
-        let saved = 100.0 * (1.0 - improvement.bound.cycles.get() / now.cycles.get());
-        text += &wrapped(&format!(
-            "* {what} would give {} cycles, {saved:.0} % fewer, then limited by {}",
-            figure(improvement.bound.cycles.get()),
-            improvement.bound.limit,
-        ));
-    }
-    text
 }
 
 /// Returns the rates behind the bound, with their marks.

@@ -28,8 +28,6 @@ struct Finished {
     scenario: String,
     began_at: Timestamp,
     document: outcome::Run,
-    /// Times of transactions and of handshakes.
-    times: Option<[Latency; 2]>,
 }
 
 pub(super) struct Judged<'a> {
@@ -80,12 +78,10 @@ impl Out {
         let mut runs = self.runs.borrow_mut();
         let before = |run: &&Finished| run.scenario == scenario && run.document.server == server;
         let number = runs.iter().filter(before).count() + 1;
-        let times = outcome.transaction().zip(outcome.handshake());
         runs.push(Finished {
             scenario: scenario.to_owned(),
             began_at: outcome.began_at,
             document: outcome::run(server, number, outcome),
-            times: times.map(|(transaction, handshake)| [transaction.clone(), handshake.clone()]),
         });
     }
 

@@ -1,16 +1,17 @@
 //! `report.html`: verdicts, figures and pictures of the runs.
 
-use tollgate_load::{Latency, Point};
-use tollgate_record::Timestamp;
-use tollgate_report::html::{Curve, Runs, Scenario, Second, Server, of_runs};
+use tollgate_load::Point;
+use tollgate_report::chart::{Plane, Series};
+use tollgate_report::html::{Runs, Scenario, of_runs};
 
 use super::{About, Finished, Judged, unwrapped};
 use crate::cells::{distinct, float};
 use crate::verbs::bench::search::Found;
 
-/// The number of points of a curve between two quantiles that differ by one nine, such as 0.9 and
-/// 0.99.
-const POINTS_PER_NINE: u32 = 20;
+/// The colours of Tollgate, of other servers, and of what was lost.
+const BLUE: usize = 0;
+const OTHERS: [usize; 3] = [4, 2, 3];
+const LOST: usize = 1;
 
 pub(super) fn of(
     about: &About<'_>,
@@ -31,8 +32,7 @@ pub(super) fn of(
             // the first line is the verdict
             lines: lines.iter().skip(1).cloned().collect(),
             records: end.map_or(&[][..], |end| end.records).to_vec(),
-            servers: servers(&of_label, found.is_none()),
-            curve: found.map(curve),
+            charts: found.map(times_by_load).into_iter().chain([rates(&of_label)]).collect(),
         }
     };
     of_runs(&Runs {
@@ -43,57 +43,67 @@ pub(super) fn of(
     })
 }
 
-/// Returns the runs and times of each server. Times are left out unless `with_times` is true,
-/// because the times of runs at different rates cannot be combined.
-fn servers(runs: &[&Finished], with_times: bool) -> Vec<Server> {
-    let Some(start) = runs.iter().map(|run| run.began_at).min() else { return Vec::new() };
+/// Draws the rates of each run, at the time at which it took place, and what was lost.
+fn rates(runs: &[&Finished]) -> Plane {
+    let start = runs.iter().map(|run| run.began_at).min().unwrap_or_default();
     let names = distinct(runs.iter().map(|run| run.document.server.as_str()));
-    let server = |name: &str| {
-        let of_server = || runs.iter().filter(|run| run.document.server == name);
-        let times = |which: usize| {
-            let all = of_server().filter_map(|run| Some(&run.times.as_ref()?[which]));
-            Latency::sum(all).filter(|_| with_times).map(|sum| quantiles(&sum)).unwrap_or_default()
+    let mut series = Vec::new();
+    for (place, server) in names.into_iter().enumerate() {
+        let of_server = || runs.iter().filter(|run| run.document.server == server);
+        let mut add = |name: &str, colour, count: fn(&Point) -> u64| {
+            for (number, run) in of_server().enumerate() {
+                let begun = run.began_at.duration_since(start).as_secs_f64();
+                let step = |point: &Point| {
+                    let (from, per_s) = (begun + point.from_s, float(count(point)) / point.width_s);
+                    [(from, per_s), (from + point.width_s, per_s)]
+                };
+                let name = if number == 0 { name.to_owned() } else { String::new() };
+                let points = run.document.series.iter().flat_map(step).collect();
+                series.push(Series { name, points, colour, is_dashed: false });
+            }
         };
-        Server {
-            name: name.to_owned(),
-            runs: of_server().map(|run| seconds(run, start)).collect(),
-            transaction: times(0),
-            handshake: times(1),
+        let is_ours = server.contains("tollgate");
+        let colour = if is_ours { BLUE } else { OTHERS[place % OTHERS.len()] };
+        add(server, colour, |point| point.transactions);
+        if of_server().flat_map(|run| &run.document.series).any(|point| lost(point) > 0) {
+            add(&format!("{server}: failed or not begun"), LOST, lost);
         }
-    };
-    names.into_iter().map(server).collect()
+    }
+    Plane {
+        title: "Sessions per second, with warm-up".to_owned(),
+        axes: ["seconds since the first run began", "per second"].map(str::to_owned),
+        series,
+        is_from_zero: true,
+    }
 }
 
-fn seconds(run: &Finished, start: Timestamp) -> Vec<Second> {
-    let begun = run.began_at.duration_since(start).as_secs_f64();
-    let second = |point: &Point| {
-        let per_s = |count: u64| float(count) / point.width_s;
-        Second {
-            from_s: begun + point.from_s,
-            width_s: point.width_s,
-            completed_per_s: per_s(point.transactions),
-            lost_per_s: per_s(point.failed + point.timed_out + point.dropped),
-        }
-    };
-    run.document.series.iter().map(second).collect()
+const fn lost(point: &Point) -> u64 {
+    point.failed + point.timed_out + point.dropped
 }
 
-/// Returns the quantiles that can be read from this number of measured times: up to 0.999 from a
-/// thousand measured times.
-fn quantiles(times: &Latency) -> Vec<(f64, f64)> {
-    let furthest = float(times.count().max(1)).log10();
-    let point = |step: u32| {
-        let nines = f64::from(step) / f64::from(POINTS_PER_NINE);
-        let quantile = 1.0 - 10f64.powf(-nines);
-        let ns = float(times.quantile_ns(quantile)?);
-        (nines <= furthest).then_some((quantile, ns))
-    };
-    (0..=6 * POINTS_PER_NINE).map_while(point).collect()
-}
-
-fn curve(found: &Found) -> Curve {
+/// Draws the steps of a search, and the limit of its objective.
+fn times_by_load(found: &Found) -> Plane {
     let objective = found.curve.objective;
-    #[allow(clippy::cast_precision_loss, reason = "limits are below a day: 10^14 ns")]
-    let limit_ns = objective.limit().as_nanos() as f64;
-    Curve { objective: objective.to_string(), limit_ns, lines: found.lines() }
+    let line = |(place, (name, points)): (usize, (String, Vec<(f64, f64)>))| Series {
+        name,
+        points: points.into_iter().map(|(rate, ns)| (rate, ns / 1e6)).collect(),
+        colour: if place == 0 { OTHERS[0] } else { BLUE },
+        is_dashed: false,
+    };
+    let mut series: Vec<Series> = found.lines().into_iter().enumerate().map(line).collect();
+    let rates = || series.iter().flat_map(|series| &series.points).map(|point| point.0);
+    let (least, most) = (rates().fold(f64::INFINITY, f64::min), rates().fold(0.0, f64::max));
+    let limit_ms = 1e3 * objective.limit().as_secs_f64();
+    series.push(Series {
+        name: format!("the limit, {objective}"),
+        points: vec![(least, limit_ms), (most, limit_ms)],
+        colour: LOST,
+        is_dashed: true,
+    });
+    Plane {
+        title: "Times by load, open loop".to_owned(),
+        axes: ["arrivals per second", "ms"].map(str::to_owned),
+        series,
+        is_from_zero: false,
+    }
 }
