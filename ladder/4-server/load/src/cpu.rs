@@ -254,11 +254,11 @@ mod tests {
 
     #[test]
     fn cpu_time_of_this_process_grows_and_a_missing_process_is_an_error() {
-        let own = || processes_cpu(&[std::process::id()]).unwrap();
-        let (before, thread_before) = (own(), thread_cpu());
+        let used = || processes_cpu(&[std::process::id()]).unwrap();
+        let (before, thread_before) = (used(), thread_cpu());
         burn(Duration::from_millis(60));
-        let used = own().saturating_sub(before);
-        assert!(used > Duration::ZERO, "60 ms are several ticks");
+        let more = used().saturating_sub(before);
+        assert!(more > Duration::ZERO, "60 ms are several ticks");
         assert!(thread_cpu() > thread_before);
         // one more than the largest process id of Linux
         let error = processes_cpu(&[4_194_305]).unwrap_err();

@@ -15,7 +15,7 @@ use crate::task::Task;
 pub(crate) struct Generator {
     source: Source,
     /// The numbers of the thread's connections in the plan.
-    own: Vec<u32>,
+    connection_numbers: Vec<u32>,
     connections: u32,
     mix: Mix,
     /// In a closed loop: the number of the next transaction.
@@ -97,8 +97,9 @@ impl Mix {
 impl Generator {
     pub(crate) fn new(plan: &Plan, thread: u32) -> Self {
         // connections of a thread: thread, thread + threads, ...
-        let own: Vec<u32> = (thread..plan.connections).step_by(plan.threads as usize).collect();
-        let places = own.len();
+        let connection_numbers: Vec<u32> =
+            (thread..plan.connections).step_by(plan.threads as usize).collect();
+        let places = connection_numbers.len();
         let source = match &plan.arrivals {
             Arrivals::Open { pattern, waiting_max } => Source::Open(Box::new(OpenLoop::new(
                 plan,
@@ -117,12 +118,12 @@ impl Generator {
         let mix = Mix { plain_share, seed: plan.seed, random: random(MIX), resumed };
         let number = u64::from(thread) * CHUNK;
         let others = u64::from(plan.threads).saturating_sub(1) * CHUNK;
-        Self { source, own, connections: plan.connections, mix, number, others }
+        Self { source, connection_numbers, connections: plan.connections, mix, number, others }
     }
 
     /// Returns the maximum number of transactions in flight.
     pub(crate) fn places(&self) -> usize {
-        self.own.len()
+        self.connection_numbers.len()
     }
 
     pub(crate) const fn is_open(&self) -> bool {
@@ -133,7 +134,7 @@ impl Generator {
         match &mut self.source {
             Source::Open(open) => open.begin(schedule.start),
             Source::Closed(closed) => {
-                for (place, &index) in self.own.iter().enumerate() {
+                for (place, &index) in self.connection_numbers.iter().enumerate() {
                     closed.first(place, schedule.first_start(index, self.connections));
                 }
             }
@@ -238,11 +239,11 @@ mod tests {
     #[test]
     fn plain_arrivals_do_not_depend_on_the_threads() {
         let flags = |threads| kinds(threads).into_iter().map(|(_, is_plain)| is_plain);
-        let one: Vec<bool> = flags(1).collect();
-        assert_eq!(one, flags(3).collect::<Vec<_>>());
-        let plain = one.iter().filter(|&&is_plain| is_plain).count();
+        let single: Vec<bool> = flags(1).collect();
+        assert_eq!(single, flags(3).collect::<Vec<_>>());
+        let plain = single.iter().filter(|&&is_plain| is_plain).count();
         // the standard deviation is 14
-        assert!(one.len() == 1000 && plain.abs_diff(250) < 60, "{plain} of {}", one.len());
+        assert!(single.len() == 1000 && plain.abs_diff(250) < 60, "{plain} of {}", single.len());
     }
 
     #[test]

@@ -75,7 +75,7 @@ impl<'a> Head<'a> {
             } else if field.name.eq_ignore_ascii_case("connection") {
                 let has = |option: &[u8]| {
                     let mut options = field.value.split(|&byte| byte == b',');
-                    options.any(|one| one.trim_ascii().eq_ignore_ascii_case(option))
+                    options.any(|found| found.trim_ascii().eq_ignore_ascii_case(option))
                 };
                 head.closes = has(b"close") || (head.closes && !has(b"keep-alive"));
             } else if field.name.eq_ignore_ascii_case("location") {

@@ -158,11 +158,11 @@ impl HostConditions {
     /// Adds findings about a run with this number of connections.
     pub(crate) fn judge(&self, attempts: u64, limits: &Limits, findings: &mut Findings) {
         let drift = self.clock_drift;
-        let both = |(reason, doubt)| (limits.shape(reason), limits.shape(doubt));
-        findings.above(both(CLOCK), drift, Finding::ClockDrift { share: drift });
+        let judged = |(reason, doubt)| (limits.shape(reason), limits.shape(doubt));
+        findings.above(judged(CLOCK), drift, Finding::ClockDrift { share: drift });
         let (count, segments) = (self.retransmits, self.segments.unwrap_or(0));
         let again = Finding::Retransmits { count, segments };
-        findings.above(both(RETRANSMITS), share(count, segments), again);
+        findings.above(judged(RETRANSMITS), share(count, segments), again);
         let count = self.listen_drops;
         if share(count, attempts) > limits.shape(LISTEN_DROPS_DOUBT) {
             findings.doubts.push(Finding::ListenDrops { count, attempts });

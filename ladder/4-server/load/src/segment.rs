@@ -94,8 +94,8 @@ mod tests {
 
     #[test]
     fn the_union_of_segments_is_the_plan() {
-        let one = plan(4000, 1);
-        let whole = arrivals(&one, &[Segment::whole(&one)]);
+        let single = plan(4000, 1);
+        let whole = arrivals(&single, &[Segment::whole(&single)]);
         assert!(whole.len() > 800, "{}", whole.len());
         for (threads, parts) in [(2, 2), (4, 4), (7, 3), (12, 4)] {
             let plan = plan(4000, threads);

@@ -148,7 +148,7 @@ mod tests {
             for threads in [1, 2, 3, 7] {
                 let part = |thread| Sequence::new(pattern, 7).part(thread, threads);
                 let mut parts: Vec<Arrival> = (0..threads)
-                    .flat_map(|thread| part(thread).take_while(|own| own.number < 1200))
+                    .flat_map(|thread| part(thread).take_while(|arrival| arrival.number < 1200))
                     .collect();
                 parts.sort_unstable_by_key(|arrival| arrival.number);
                 assert_eq!(parts, whole, "{pattern:?} on {threads} threads");

@@ -103,8 +103,8 @@ pub(crate) fn descriptors_allowed() -> u64 {
 pub(crate) fn reserve_descriptors(plan: &Plan) -> Result<(), Error> {
     // A server in this process may already have many open descriptors.
     let open = std::fs::read_dir("/proc/self/fd").map_or(0, |entries| entries.count() as u64);
-    let own = u64::from(plan.connections) + u64::from(plan.threads); // a poll per thread
-    let needed = own + open + DESCRIPTORS_BESIDE;
+    let sockets = u64::from(plan.connections) + u64::from(plan.threads); // a poll per thread
+    let needed = sockets + open + DESCRIPTORS_BESIDE;
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     if current.is_none_or(|current| current >= needed) {
         return Ok(());

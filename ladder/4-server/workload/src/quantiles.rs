@@ -61,8 +61,8 @@ mod tests {
         // 1, 10, 100, 1000, 10000, each less one
         assert_eq!([0.25, 0.75].map(|share| table.at(share)), [9, 999]);
         assert_eq!(table.midpoints(2), [9, 999]);
-        let one = Quantiles::new(vec![(0.0, 7), (1.0, 7)]).unwrap();
-        assert_eq!(one.midpoints(3), [7; 3]);
+        let constant = Quantiles::new(vec![(0.0, 7), (1.0, 7)]).unwrap();
+        assert_eq!(constant.midpoints(3), [7; 3]);
     }
 
     proptest! {

@@ -137,8 +137,8 @@ fn secure_transactions_allocate_only_for_the_key_agreement() {
                 Protocol::Tls13 => all,
                 _ => all - resumed,
             };
-            let own = count.saturating_sub(AGREEMENT * agreements);
-            assert!(own < ONCE_MAX, "{protocol:?}: {own} for {all}, {resumed} of them resumed");
+            let rest = count.saturating_sub(AGREEMENT * agreements);
+            assert!(rest < ONCE_MAX, "{protocol:?}: {rest} for {all}, {resumed} of them resumed");
         }
     }
 }

@@ -122,11 +122,11 @@ fn a_close_before_the_response_confirms_nothing() {
     assert_eq!(outcome.whole.failed_in(Phase::Confirm), 5, "{outcome}");
     // the server counts these handshakes as complete, which the client cannot know: the counts
     // differ
-    let both = Finding::RefereeHandshakes {
+    let differ = Finding::RefereeHandshakes {
         client: outcome.whole.confirmed,
         server: outcome.whole.confirmed + 5,
     };
-    assert!(outcome.reasons.contains(&both), "{outcome}");
+    assert!(outcome.reasons.contains(&differ), "{outcome}");
 }
 
 #[test]

@@ -120,19 +120,19 @@ impl TlsServer {
         });
         let (address, plain_address) =
             (listener.local_addr().unwrap(), plain.local_addr().unwrap());
-        let own = Arc::clone(&shared);
+        let server = Arc::clone(&shared);
         let acceptor = thread::spawn(move || {
-            while !own.stop.load(Ordering::Relaxed) {
+            while !server.stop.load(Ordering::Relaxed) {
                 let (secure, plain) = (listener.accept(), plain.accept());
                 if secure.is_err() && plain.is_err() {
                     thread::sleep(Duration::from_millis(1));
                 }
                 for (accepted, is_plain) in [(secure, false), (plain, true)] {
                     let Ok((stream, _)) = accepted else { continue };
-                    let (own, number) =
-                        (Arc::clone(&own), own.accepted.fetch_add(1, Ordering::Relaxed));
+                    let (server, number) =
+                        (Arc::clone(&server), server.accepted.fetch_add(1, Ordering::Relaxed));
                     // the client's side reports errors
-                    thread::spawn(move || drop(own.serve(stream, number, is_plain)));
+                    thread::spawn(move || drop(server.serve(stream, number, is_plain)));
                 }
             }
         });
@@ -208,8 +208,8 @@ impl Shared {
             Behavior::Slow => thread::sleep(Duration::from_millis(200)),
             _ => {}
         }
-        let own = self.configs.iter().find(|(of, _)| *of == behavior);
-        let (_, config) = own.unwrap_or(&self.configs[0]);
+        let special = self.configs.iter().find(|(of, _)| *of == behavior);
+        let (_, config) = special.unwrap_or(&self.configs[0]);
         let mut tls = ServerConnection::new(Arc::clone(config)).unwrap();
         let is_answered =
             behavior == Behavior::Early && self.answer_early(&mut tls, &mut stream)?;
