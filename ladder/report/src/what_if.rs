@@ -135,7 +135,8 @@ mod tests {
             ),
             row(
                 "server/rsa-2048/tls13?by=nginx-openssl&bytes=14336",
-                "server/rsa-2048/tls13?by=nginx-tollgate&bytes=14336&resumed_by=psk&resumed_share=0.5",
+                "server/rsa-2048/tls13?by=nginx-tollgate&bytes=14336&resumed_by=psk\
+                 &resumed_share=0.5",
                 None,
             ),
         ];

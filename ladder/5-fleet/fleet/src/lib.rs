@@ -2,7 +2,8 @@
 //!
 //! This crate is rung 5. From a server's CPU time of one session it computes cores for a link or a
 //! rate ([`size()`]), costs ([`PricedMachine`]), and response time against load ([`queue`]). The
-//! crate runs and measures nothing. [`mod@forecast`] computes predicted records from a measured one.
+//! crate runs and measures nothing. [`mod@forecast`] computes predicted records from a measured
+//! one.
 //!
 //! Every figure has an interval if its inputs have one; see [`interval`] for its meaning.
 //!

@@ -80,7 +80,11 @@ fn bad_files_are_refused_with_line_and_remedy() {
 proptest! {
     /// Any text is a price file or an error of one line; a good file has sound prices.
     #[test]
-    fn no_text_is_a_surprise(at in 0..GOOD.len(), length in 0_usize..40, text in "\\PC{0,30}|[\n=\"\\[\\]0-9.-]{0,12}") {
+    fn no_text_is_a_surprise(
+        at in 0..GOOD.len(),
+        length in 0_usize..40,
+        text in "\\PC{0,30}|[\n=\"\\[\\]0-9.-]{0,12}",
+    ) {
         let end = (at + length).min(GOOD.len());
         let edited = format!("{}{text}{}", &GOOD[..at], &GOOD[end..]);
         match Prices::from_toml(&edited) {
