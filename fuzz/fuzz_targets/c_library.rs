@@ -4,6 +4,8 @@
 #![no_main]
 #![allow(unsafe_code, reason = "functions of a C library")]
 
+mod c_key;
+
 use core::ffi::{CStr, c_int};
 use core::ptr;
 
@@ -14,24 +16,8 @@ use tollgate_c::*;
 const ROOM: usize = 128;
 const UNTOUCHED: u8 = 0xa5;
 
-struct Keys {
-    private: *mut tollgate_private_key,
-    public: *mut tollgate_public_key,
-}
-
 thread_local! {
-    static KEYS: Keys = keys();
-}
-
-fn keys() -> Keys {
-    let pem = include_bytes!("../../vectors/keys/rsa-512.pem");
-    let (mut private, mut public) = (ptr::null_mut(), ptr::null_mut());
-    // SAFETY: the pointers are valid for their lengths.
-    unsafe {
-        assert_eq!(tollgate_private_key_from_pem(pem.as_ptr().cast(), pem.len(), &mut private), 0);
-        assert_eq!(tollgate_private_key_public(private, &mut public), 0);
-    }
-    Keys { private, public }
+    static KEYS: (*mut tollgate_private_key, *mut tollgate_public_key) = c_key::keys();
 }
 
 /// A pointer to bytes or NULL, with its length.
@@ -65,11 +51,11 @@ fuzz_target!(|input: &[u8]| {
     let output = memory[ROOM..].as_mut_ptr();
     let output_len = usize::from(*len) % (ROOM + 1);
     let mut result_len = 0;
-    KEYS.with(|keys| {
+    KEYS.with(|&(key, public_key)| {
         let (private, public) = match handle % 4 {
             0 => (ptr::null_mut(), ptr::null_mut()),
-            1 => (keys.public.cast(), keys.private.cast()), // of the other type
-            _ => (keys.private, keys.public),
+            1 => (public_key.cast(), key.cast()), // of the other type
+            _ => (key, public_key),
         };
         let mut made_private = ptr::null_mut();
         let mut made_public = ptr::null_mut();

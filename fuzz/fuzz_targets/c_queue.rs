@@ -4,7 +4,9 @@
 #![no_main]
 #![allow(unsafe_code, reason = "functions of a C library")]
 
-use core::ffi::{c_int, c_void};
+mod c_key;
+
+use core::ffi::c_int;
 use core::ptr;
 
 use libfuzzer_sys::fuzz_target;
@@ -36,13 +38,7 @@ thread_local! {
 }
 
 fn key() -> Key {
-    let pem = include_bytes!("../../vectors/keys/rsa-512.pem");
-    let (mut key, mut public) = (ptr::null_mut(), ptr::null_mut());
-    // SAFETY: the pointers are valid for their lengths.
-    unsafe {
-        assert_eq!(tollgate_private_key_from_pem(pem.as_ptr().cast(), pem.len(), &mut key), 0);
-        assert_eq!(tollgate_private_key_public(key, &mut public), 0);
-    }
+    let (key, public) = c_key::keys();
     let scheme = tollgate_scheme {
         kind: tollgate_scheme_kind::TOLLGATE_RSASSA_PKCS1V15 as c_int,
         hash: tollgate_hash::TOLLGATE_SHA256 as c_int,
@@ -55,20 +51,26 @@ fn key() -> Key {
     Key { key, public, scheme }
 }
 
+const EMPTY: tollgate_operation = tollgate_operation {
+    key: ptr::null(),
+    scheme: ptr::null(),
+    input: ptr::null(),
+    input_len: 0,
+    output: ptr::null_mut(),
+    output_capacity: 0,
+    output_len: 7,
+    code: NOT_ENDED,
+    context: ptr::null_mut(),
+};
+
 impl Place {
     fn new(number: u8) -> Self {
-        let operation = tollgate_operation {
-            key: ptr::null(),
-            scheme: ptr::null(),
-            input: ptr::null(),
-            input_len: 0,
-            output: ptr::null_mut(),
-            output_capacity: 0,
-            output_len: 7,
-            code: NOT_ENDED,
-            context: ptr::null_mut(),
-        };
-        Self { operation, digest: [number; 32], memory: [UNTOUCHED; 3 * SIZE], is_in_loop: false }
+        Self {
+            operation: EMPTY,
+            digest: [number; 32],
+            memory: [UNTOUCHED; 3 * SIZE],
+            is_in_loop: false,
+        }
     }
 
     /// Fills in the operation; some choices are mistakes.
@@ -81,9 +83,7 @@ impl Place {
             input_len: if choice & 0x0f == 3 { 31 } else { 32 },
             output: self.memory[SIZE..].as_mut_ptr(),
             output_capacity: if choice & 0x0f == 4 { SIZE - 1 } else { SIZE },
-            output_len: 7,
-            code: NOT_ENDED,
-            context: ptr::null_mut::<c_void>(),
+            ..EMPTY
         };
         if choice & 0x0f == 5 { ptr::null_mut() } else { &raw mut self.operation }
     }

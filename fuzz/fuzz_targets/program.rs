@@ -1,6 +1,6 @@
 //! Assembles any text, and runs any bytes as an ELF file or as instructions. Each is a program, or
-//! an error of one line. Assembling the disassembly of a program gives the same words. A program ends,
-//! is stopped, or fails with an error of one line.
+//! an error of one line. Assembling the disassembly of a program gives the same words. A program
+//! ends, is stopped, or fails with an error of one line.
 #![no_main]
 
 use std::sync::LazyLock;

@@ -8,33 +8,15 @@ use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
 use tollgate_rsa::{
-    Error, Hash, KeyParts, PrivateKey, Pss, Rejected, Salt, VerifyRequest, Workspace, pkcs1v15,
-    pss, verify_batch,
+    Error, Hash, PrivateKey, Pss, Rejected, Salt, VerifyRequest, Workspace, pkcs1v15, pss,
+    verify_batch,
 };
 
 /// Keys of 512 bits and of 1025 bits. At 1025 bits, an encoding of PSS is a byte shorter than the
 /// modulus.
 static KEYS: LazyLock<[PrivateKey; 2]> = LazyLock::new(|| {
-    let pem = include_str!("../../vectors/keys/rsa-512.pem");
-    let file = include_str!("../../vectors/signatures/pkcs1-pss.txt");
-    let second = file.split("\n\n").filter(|block| block.starts_with("n = ")).nth(1).unwrap();
-    let field = |name: &str| {
-        let line =
-            second.lines().find_map(|line| line.strip_prefix(&format!("{name} = "))).unwrap();
-        let byte = |i: usize| u8::from_str_radix(&line[2 * i..2 * i + 2], 16).unwrap();
-        (0..line.len() / 2).map(byte).collect::<Vec<_>>()
-    };
-    let parts = KeyParts {
-        n: field("n"),
-        e: field("e"),
-        d: field("d").into(),
-        p: field("p").into(),
-        q: field("q").into(),
-        d_p: field("d_p").into(),
-        d_q: field("d_q").into(),
-        q_inv: field("q_inv").into(),
-    };
-    [PrivateKey::from_pem(pem).unwrap(), PrivateKey::from_parts(&parts).unwrap()]
+    [include_str!("../../vectors/keys/rsa-512.pem"), include_str!("rsa-1025.pem")]
+        .map(|pem| PrivateKey::from_pem(pem).unwrap())
 });
 
 thread_local! {

@@ -1,5 +1,5 @@
 //! Reads any bytes as each kind of file and text that a user gives: keys, certificates, records,
-//! histograms, logs, workloads, machines, prices, plans, traces, objectives, addresses; and as the
+//! histograms, logs, workloads, machines, prices, plans, objectives, addresses; and as the
 //! messages of agents and controllers. Each is a value that survives a round trip, or an error of
 //! one line.
 #![no_main]
@@ -9,7 +9,7 @@ use core::fmt::Display;
 use libfuzzer_sys::fuzz_target;
 use tollgate_agents::{Answer, Request, parse, parse_part};
 use tollgate_fleet::Prices;
-use tollgate_load::{Arrivals, Latency, Objective, Pattern, Plan, Protocol, Target, Trace};
+use tollgate_load::{Latency, Objective, Plan, Protocol, Target};
 use tollgate_probe::Url;
 use tollgate_processor::Machine;
 use tollgate_record::jsonl;
@@ -33,11 +33,6 @@ fuzz_target!(|bytes: &[u8]| {
     machine(text);
     read(Prices::from_toml(text));
     plan(text);
-    if let Some(trace) = read(text.parse::<Trace>()) {
-        follows(&trace);
-        let json = serde_json::to_string(&trace).expect("a trace is numbers");
-        assert_eq!(serde_json::from_str::<Trace>(&json).expect("what was written"), trace);
-    }
     if let Some(objective) = read(text.parse::<Objective>()) {
         assert_eq!(objective.to_string().parse(), Ok(objective));
     }
@@ -123,15 +118,4 @@ fn plan(text: &str) {
     let again: Plan = serde_json::from_str(&json).expect("what was written is read");
     assert_eq!((again.hash(), &again), (plan.hash(), &plan));
     read(plan.check());
-    if let Arrivals::Open { pattern: Pattern::Trace(trace), .. } = &plan.arrivals {
-        follows(trace);
-    }
-}
-
-/// Checks that times start at zero and do not decrease.
-fn follows(trace: &Trace) {
-    let times: Vec<u64> = trace.arrivals().iter().map(|arrival| arrival.at_ns).collect();
-    assert!(times[0] == 0 && times.is_sorted(), "{times:?}");
-    assert_eq!(trace.length().as_nanos(), u128::from(times[times.len() - 1]));
-    assert!(trace.reused_share().is_none_or(|share| share > 0.0 && share <= 1.0));
 }

@@ -176,7 +176,7 @@ pub(crate) fn run(binary: Option<&str>) -> Result<bool> {
     let mut findings = kernels::unmatched(TABLE, &program.functions);
     findings.extend(check(&program, TABLE));
     findings.extend(counts::check(&program, TABLE));
-    findings.extend(counts::of_whole_kernels(&Workspace::read()?));
+    findings.extend(counts::whole::check(&Workspace::read()?));
     if binary.is_none() {
         findings.extend(requests(&target_folder()?)?);
     }

@@ -2,7 +2,7 @@
 //! and the target folder are.
 
 use std::env;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use xshell::{Shell, cmd};
 
@@ -18,16 +18,12 @@ pub(crate) fn build() -> Result<bool> {
     }
     let folder = target_folder()?.join("deb");
     let (tree, lists) = (folder.join("tree"), folder.join("lists"));
-    for old in [&tree, &lists] {
+    sh.create_dir(&folder)?;
+    for old in sh.read_dir(&folder)?.iter().filter(|path| !path.ends_with("build")) {
         sh.remove_path(old)?;
-        sh.create_dir(old)?;
     }
-    let is_package = |path: &&PathBuf| {
-        let end = path.extension().unwrap_or_default().to_string_lossy();
-        ["deb", "changes", "buildinfo"].contains(&&*end)
-    };
-    for old in sh.read_dir(&folder)?.iter().filter(is_package) {
-        sh.remove_path(old)?;
+    for new in [&tree, &lists] {
+        sh.create_dir(new)?;
     }
     build_reproducibly(&sh, &folder)?;
     sbom::write(&sh, &lists)?;

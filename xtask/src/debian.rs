@@ -56,7 +56,7 @@ impl<'a> Apt<'a> {
     }
 
     /// Downloads packages and unpacks them in the folder `root`.
-    pub(crate) fn unpack(&self, packages: &[&str]) -> Result<()> {
+    fn unpack(&self, packages: &[&str]) -> Result<()> {
         let (sh, root) = (self.sh, self.folder.join("root"));
         let _here = sh.push_dir(self.folder.join("packages"));
         self.get(&[&["download"], packages].concat()).run()?;
@@ -79,20 +79,6 @@ impl<'a> Apt<'a> {
             }
         }
         Err(format!("the archive has no sources of {package}").into())
-    }
-
-    /// Removes all but what was unpacked.
-    fn clean(&self) -> Result<()> {
-        let files = self.sh.read_dir(&self.folder)?.into_iter();
-        let is_ours = |path: &PathBuf| {
-            ["lists", "archives", "packages", "source", "sources.list", "apt.conf", "status"]
-                .contains(&&*name(path))
-                || name(path).ends_with(".bin")
-        };
-        for path in files.filter(is_ours) {
-            self.sh.remove_path(path)?;
-        }
-        Ok(())
     }
 }
 
@@ -131,18 +117,30 @@ const PACKAGES_OF_13: &str = "openssl nginx haproxy libssl3t64 libc6 zlib1g libz
     libstdc++6 libcrypt1 libpcre2-8-0 liblua5.4-0 libjemalloc2 libopentracing1 \
     libopentracing-c-wrapper0t64";
 
+/// Unpacks packages of a release in the folder `root` of a new folder.
+fn unpack(
+    sh: &Shell,
+    folder: &Path,
+    suite: &str,
+    architecture: &str,
+    packages: &[&str],
+) -> Result<()> {
+    let partial = folder.with_extension("partial");
+    Apt::new(sh, &partial, &[suite], architecture)?.unpack(packages)?;
+    sh.remove_path(folder)?;
+    sh.create_dir(folder)?;
+    std::fs::rename(partial.join("root"), folder.join("root"))?;
+    Ok(sh.remove_path(partial)?)
+}
+
 /// Unpacks openssl, nginx and haproxy of Debian 13.
 pub(crate) fn fetch_13(sh: &Shell, folder: &Path) -> Result<()> {
     if folder.join("nginx").exists() {
         return Ok(());
     }
-    let partial = folder.with_extension("partial");
     let architecture = cmd!(sh, "dpkg --print-architecture").read()?;
-    let apt = Apt::new(sh, &partial, &["trixie"], &architecture)?;
-    apt.unpack(&PACKAGES_OF_13.split(' ').collect::<Vec<_>>())?;
-    apt.clean()?;
-    sh.remove_path(folder)?;
-    std::fs::rename(&partial, folder)?;
+    let packages: Vec<&str> = PACKAGES_OF_13.split_whitespace().collect();
+    unpack(sh, folder, "trixie", &architecture, &packages)?;
     // Their C library may be newer than this system's, so they start by their own loader. HAProxy
     // starts itself again by the same name. nginx is last: it says that the folder is complete.
     let root = folder.join("root");
@@ -162,15 +160,13 @@ pub(crate) fn fetch_13(sh: &Shell, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Unpacks the OpenSSL of Debian 12 for AArch64, with which tests compare.
-pub(crate) fn fetch_openssl_for_arm(sh: &Shell, folder: &Path) -> Result<()> {
-    if !folder.exists() {
-        let partial = folder.with_extension("partial");
-        Apt::new(sh, &partial, &["bookworm"], "arm64")?.unpack(&["libssl-dev", "libssl3"])?;
-        std::fs::rename(partial.join("root/usr"), folder)?;
-        sh.remove_path(partial)?;
+/// Unpacks the OpenSSL of Debian 12 for AArch64, with which tests compare. Returns its folder.
+pub(crate) fn fetch_openssl_for_arm(sh: &Shell, folder: &Path) -> Result<PathBuf> {
+    let system = folder.join("root/usr");
+    if !system.exists() {
+        unpack(sh, folder, "bookworm", "arm64", &["libssl-dev", "libssl3"])?;
     }
-    Ok(())
+    Ok(system)
 }
 
 /// Unpacks a small system of a release, with nginx.

@@ -21,6 +21,18 @@ impl Finding {
     ) -> Self {
         Self { file: file.into(), line, what: what.into(), remedy: remedy.into() }
     }
+
+    /// Returns a finding at the first line of a generated file that differs from what it should be.
+    pub(crate) fn outdated(
+        (file, text): (&str, &str),
+        made: &str,
+        what: String,
+        remedy: &str,
+    ) -> Option<Self> {
+        let mut lines = text.lines().zip(made.lines());
+        let line = lines.position(|(is, should)| is != should).map_or(1, |at| at + 1);
+        (text != made).then(|| Self::new(file, line, what, remedy))
+    }
 }
 
 /// Writes a line that an editor can follow.

@@ -21,18 +21,6 @@ const PACKAGES: [&str; 5] = [
 ];
 const DEVICE: &str = "engine/cuda/device";
 const PREBUILT: &str = "engine/cuda/prebuilt";
-/// The files that nvcc reads.
-const SOURCES: [&str; 9] = [
-    "doubles_cuda.cuh",
-    "kernels.cu",
-    "lanes.h",
-    "lanes_cuda.cuh",
-    "layout.h",
-    "limbs52.h",
-    "number.h",
-    "power52.h",
-    "private.h",
-];
 /// The oldest architecture that the PTX suits, and the one that has machine code.
 const PTX: &str = "compute_80";
 const CUBIN: &str = "sm_90";
@@ -61,9 +49,12 @@ pub(crate) fn write() -> Result<bool> {
         sh.write_file(format!("{PREBUILT}/{name}"), packed)?;
     }
     let mut sources = serde_json::Map::new();
-    for name in SOURCES {
-        let file = sh.read_binary_file(format!("{DEVICE}/{name}"))?;
-        sources.insert(name.to_owned(), hash(&file).into());
+    for path in sh.read_dir(DEVICE)? {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        // nvcc does not read the emulation.
+        if !name.contains("emulated") {
+            sources.insert(name, hash(&sh.read_binary_file(path)?).into());
+        }
     }
     let described = json!({
         "packages": PACKAGES,

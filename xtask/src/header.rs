@@ -8,17 +8,8 @@ use crate::workspace::{Workspace, root, shell};
 const HEADER: &str = "engine/c/include/tollgate.h";
 const CONFIG: &str = "engine/c/cbindgen.toml";
 /// The sources, in the order of the header.
-const SOURCES: [&str; 9] = [
-    "code",
-    "scheme",
-    "private_key",
-    "public_key",
-    "verify",
-    "operation",
-    "own_thread",
-    "queue",
-    "event_loop",
-];
+const SOURCES: &str =
+    "code scheme private_key public_key verify operation own_thread queue event_loop";
 
 pub(crate) fn write() -> Result<bool> {
     shell()?.write_file(HEADER, make()?)?;
@@ -37,21 +28,19 @@ pub(crate) fn check(workspace: &Workspace) -> Vec<Finding> {
             return vec![Finding::new(CONFIG, 1, error.to_string(), remedy)];
         }
     };
-    let mut lines = header.text.lines().zip(text.lines());
-    let line = lines.position(|(is, should)| is != should).map_or(1, |at| at + 1);
-    let what = "out of date with the sources of tollgate-c";
-    let finding = || Finding::new(HEADER, line, what, "run: cargo xtask header");
-    (header.text != text).then(finding).into_iter().collect()
+    let what = "out of date with the sources of tollgate-c".to_owned();
+    let header = (HEADER, &*header.text);
+    Finding::outdated(header, &text, what, "run: cargo xtask header").into_iter().collect()
 }
 
 fn make() -> Result<String> {
     let config = cbindgen::Config::from_file(root().join(CONFIG))?;
     let builder = cbindgen::Builder::new().with_config(config);
-    let add = |builder: cbindgen::Builder, name: &&str| {
+    let add = |builder: cbindgen::Builder, name: &str| {
         builder.with_src(root().join(format!("engine/c/src/{name}.rs")))
     };
     let mut text = Vec::new();
-    SOURCES.iter().fold(builder, add).generate()?.write(&mut text);
+    SOURCES.split(' ').fold(builder, add).generate()?.write(&mut text);
     Ok(String::from_utf8(text)?)
 }
 

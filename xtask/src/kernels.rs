@@ -167,14 +167,6 @@ pub(crate) fn declared<'a>(rows: &'a [Row], name: &str) -> Option<(&'a Row, &'st
         .find_map(|row| Some((row, row.instances().find(|instance| *instance == parameters)?)))
 }
 
-/// Returns the name of an instance, below its module of kernels.
-fn name(row: &Row, parameters: &str) -> String {
-    match parameters {
-        "" => row.path.to_owned(),
-        parameters => format!("{}::<{parameters}>", row.path),
-    }
-}
-
 /// Returns whether a kernel is portable. Memcheck checks portable kernels instead of the audit.
 pub(crate) fn is_portable(name: &str) -> bool {
     name.contains("portable")
@@ -194,7 +186,10 @@ pub(crate) fn unmatched(rows: &[Row], functions: &[Function]) -> Vec<String> {
         .collect();
     for row in rows {
         for instance in row.instances() {
-            let name = name(row, instance);
+            let name = match instance {
+                "" => row.path.to_owned(),
+                parameters => format!("{}::<{parameters}>", row.path),
+            };
             if !functions.iter().any(|function| below(&function.name) == Some(&name)) {
                 found.push(format!(
                     "{name}: declared, but not in the binary; make it #[inline(never)], or remove \

@@ -23,7 +23,7 @@ mod tidy;
 mod workspace;
 
 const USAGE: &str = "usage: cargo xtask test [--quick | --long] | test openssl [RECIPE...]
-       | tidy [--sizes] | audit [BINARY] | api [--check] | readme [--check] | header | gpu | deb";
+       | tidy [--sizes] | audit [BINARY] | api [--check] | readme | header | gpu | deb";
 
 /// The result of a command that can lack a tool or a file.
 type Result<T> = core::result::Result<T, Box<dyn Error>>;
@@ -53,13 +53,12 @@ fn run(words: &[&str]) -> Result<bool> {
         ["gpu"] => gpu::write(),
         ["header"] => header::write(),
         ["readme"] => readme::write(),
-        ["readme", "--check"] => tidy::run(&[readme::check]),
         ["runner", program, ref words @ ..] => matrix::runner(program, words),
         ["test", "openssl", ref recipes @ ..] => openssl_suite::run(recipes),
-        ["test"] => matrix::run(matrix::Extent::Usual),
+        ["test"] => matrix::run(false),
         ["test", "--quick"] => matrix::quick(),
-        ["test", "--long"] => matrix::run(matrix::Extent::Long),
-        ["tidy"] => tidy::run(&tidy::CHECKS),
+        ["test", "--long"] => matrix::run(true),
+        ["tidy"] => tidy::run(),
         ["tidy", "--sizes"] => tidy::sizes(),
         _ => Err(USAGE.into()),
     }

@@ -30,14 +30,6 @@ const DISABLE: &str = "TOLLGATE_CPU_DISABLE";
 const VETOES: [&str; 3] = [EVERYTHING, "ifma", "ifma,avxifma,avx512f"];
 const EVERYTHING: &str = "ifma,avxifma,avx512f,adx,avx2";
 
-/// Which steps run.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Extent {
-    Usual,
-    /// Also the slow ones.
-    Long,
-}
-
 /// What the steps need.
 struct Matrix {
     sh: Shell,
@@ -84,11 +76,10 @@ pub(crate) fn quick() -> Result<bool> {
     Ok(true)
 }
 
-/// Runs the steps.
-pub(crate) fn run(extent: Extent) -> Result<bool> {
+/// Runs the steps, with `is_long` also the slow ones.
+pub(crate) fn run(is_long: bool) -> Result<bool> {
     let matrix = Matrix::new()?;
     let (sh, xtask) = (&matrix.sh, &matrix.xtask);
-    let is_long = extent == Extent::Long;
     if is_long && env::var_os("CI").is_some() {
         matrix.sanitizer()?;
     }
@@ -145,6 +136,11 @@ fn lints(sh: &Shell) -> Cmd<'_> {
 
 fn skipped(step: &str, why: impl core::fmt::Display) {
     println!("skipped: {step}: {why}");
+}
+
+/// Returns what a step needs; without it, prints why the step is skipped.
+fn needed<T>(step: &str, needed: Result<T>) -> Option<T> {
+    needed.inspect_err(|why| skipped(step, why)).ok()
 }
 
 impl Matrix {
@@ -210,8 +206,8 @@ impl Matrix {
     /// skipped, in CI too: the project is not at fault.
     fn test_debian_13(&self, is_long: bool) -> Result<()> {
         let folder = self.target.join("debian-13");
-        if let Err(error) = debian::fetch_13(&self.sh, &folder) {
-            skipped("OpenSSL 3.5 and the servers of Debian 13", error);
+        let fetched = debian::fetch_13(&self.sh, &folder);
+        if needed("OpenSSL 3.5 and the servers of Debian 13", fetched).is_none() {
             return Ok(());
         }
         let command = self.tests("tollgate-provider", &["--test", "command"]);

@@ -9,12 +9,10 @@
 //! The programs that contain libcrypto export its functions, because the provider looks them up.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
-use core::time::Duration;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Mutex;
-use std::time::Instant;
 use std::{fs, thread};
 
 use xshell::{Shell, cmd};
@@ -101,8 +99,6 @@ pub(crate) fn run(names: &[&str]) -> Result<bool> {
     let module = source.join("providers/tollgate.so");
     sh.copy_file(target_folder()?.join("release/libtollgate_provider.so"), &module)?;
     let recipes = recipes(&sh, &source, names)?;
-    println!("{} recipes of {}", recipes.len(), version(&sh, &source)?);
-
     let alone = run_all(&source, &folder, &recipes, Mode::Alone)?;
     let configurations = sources::configurations(&sh, &source)?;
     for (path, text) in &configurations {
@@ -145,12 +141,6 @@ fn recipes(sh: &Shell, source: &Path, names: &[&str]) -> Result<Vec<String>> {
     Ok(all.into_iter().filter(|name| names.is_empty() || names.contains(&name.as_str())).collect())
 }
 
-fn version(sh: &Shell, source: &Path) -> Result<String> {
-    let text = sh.read_file(source.join("VERSION.dat"))?;
-    let value = |key| text.lines().find_map(|line| line.strip_prefix(key)).unwrap_or("?");
-    Ok(format!("OpenSSL {}.{}.{}", value("MAJOR="), value("MINOR="), value("PATCH=")))
-}
-
 /// Runs recipes, two at a time, and returns the results of their tests. The output of each is kept
 /// in a folder of the mode.
 fn run_all(
@@ -162,19 +152,13 @@ fn run_all(
     let kept = folder.join(format!("{mode:?}").to_lowercase());
     fs::create_dir_all(&kept)?;
     let (next, results) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
-    let (start, said) = (Instant::now(), Mutex::new(Instant::now()));
     let work = || -> core::result::Result<(), String> {
         while let Some(recipe) = recipes.get(next.fetch_add(1, Ordering::Relaxed)) {
             let output = recipe_output(source, recipe, mode)?;
             fs::write(kept.join(recipe), &output).map_err(|why| format!("{recipe}: {why}"))?;
             let mut results = results.lock().map_err(|_| "a worker panicked")?;
             results.insert(recipe.clone(), outcome::parse(&output));
-            let mut said = said.lock().map_err(|_| "a worker panicked")?;
-            if said.elapsed() > Duration::from_secs(10) || results.len() == recipes.len() {
-                let (done, all) = (results.len(), recipes.len());
-                println!("{mode:?}: {done} of {all} recipes, {} s", start.elapsed().as_secs());
-                *said = Instant::now();
-            }
+            println!("{mode:?} {recipe}: {} of {}", results.len(), recipes.len());
         }
         Ok(())
     };

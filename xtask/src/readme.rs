@@ -1,5 +1,5 @@
 //! `cargo xtask readme`: generates the figures and the picture of README.md from records, and its
-//! example from the page of `tollgate-rsa`. `--check` and `tidy` compare the files.
+//! example from the page of `tollgate-rsa`. `tidy` compares the files.
 
 use tollgate_record::{Record, jsonl};
 use tollgate_report::{chart, markdown};
@@ -33,10 +33,8 @@ pub(crate) fn check(workspace: &Workspace) -> Vec<Finding> {
     };
     let differs = |(path, text): (&str, String)| {
         let there = workspace.file(path).map_or("", |file| &file.text);
-        let mut lines = there.lines().zip(text.lines());
-        let line = lines.position(|(is, should)| is != should).map_or(1, |at| at + 1);
         let what = format!("out of date with {RECORDS}, {INTEL} or {EXAMPLE}");
-        (there != text).then(|| Finding::new(path, line, what, "run: cargo xtask readme"))
+        Finding::outdated((path, there), &text, what, "run: cargo xtask readme")
     };
     made.into_iter().filter_map(differs).collect()
 }

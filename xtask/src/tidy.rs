@@ -10,11 +10,8 @@ mod links;
 mod reasons;
 mod unsafety;
 
-/// A check: reads the workspace and returns its findings.
-pub(crate) type Check = fn(&Workspace) -> Vec<Finding>;
-
-/// All checks of `tidy`.
-pub(crate) const CHECKS: [Check; 7] = [
+/// All checks: each reads the workspace and returns its findings.
+const CHECKS: [fn(&Workspace) -> Vec<Finding>; 7] = [
     files::check,
     header::check,
     layers::check,
@@ -25,9 +22,9 @@ pub(crate) const CHECKS: [Check; 7] = [
 ];
 
 /// Prints one line for each finding. Returns whether there is none.
-pub(crate) fn run(checks: &[Check]) -> Result<bool> {
+pub(crate) fn run() -> Result<bool> {
     let workspace = Workspace::read()?;
-    let mut findings: Vec<Finding> = checks.iter().flat_map(|check| check(&workspace)).collect();
+    let mut findings: Vec<Finding> = CHECKS.iter().flat_map(|check| check(&workspace)).collect();
     findings.sort();
     for finding in &findings {
         println!("{finding}");

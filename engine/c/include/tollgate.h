@@ -201,23 +201,6 @@ int tollgate_private_key_from_pem(const char *pem,
                                   size_t pem_len,
                                   struct tollgate_private_key **key);
 
-// Generates a key of an even number of bits from 2048 to 8192, with e = 65537.
-int tollgate_private_key_generate(size_t bits,
-                                  struct tollgate_private_key **key);
-
-// Writes the key in DER, as PKCS#8, and sets der_len. If der is NULL, only sets der_len, to the
-// bytes that are needed. The result is secret: wipe it after use.
-int tollgate_private_key_to_der(const struct tollgate_private_key *key,
-                                uint8_t *der,
-                                size_t der_capacity,
-                                size_t *der_len);
-
-// Writes the key in PEM, as tollgate_private_key_to_der(), without a NUL at the end.
-int tollgate_private_key_to_pem(const struct tollgate_private_key *key,
-                                char *pem,
-                                size_t pem_capacity,
-                                size_t *pem_len);
-
 // Returns the length of the modulus in bits, or 0 if key is no key.
 size_t tollgate_private_key_bits(const struct tollgate_private_key *key);
 
@@ -243,19 +226,6 @@ int tollgate_public_key_from_der(const uint8_t *der,
 int tollgate_public_key_from_pem(const char *pem,
                                  size_t pem_len,
                                  struct tollgate_public_key **key);
-
-// Writes the key in DER, as SubjectPublicKeyInfo, and sets der_len. If der is NULL, only sets
-// der_len, to the bytes that are needed.
-int tollgate_public_key_to_der(const struct tollgate_public_key *key,
-                               uint8_t *der,
-                               size_t der_capacity,
-                               size_t *der_len);
-
-// Writes the key in PEM, as tollgate_public_key_to_der(), without a NUL at the end.
-int tollgate_public_key_to_pem(const struct tollgate_public_key *key,
-                               char *pem,
-                               size_t pem_capacity,
-                               size_t *pem_len);
 
 // Returns the length of the modulus in bits, or 0 if key is no key.
 size_t tollgate_public_key_bits(const struct tollgate_public_key *key);

@@ -100,11 +100,6 @@ impl Failure {
         Self { text: format!("{what}: {}", self.text), ..self }
     }
 
-    /// A key could not be written. This does not happen to a key that was read or generated.
-    pub(crate) fn of_encoding(error: impl core::fmt::Display) -> Self {
-        Self::new(TOLLGATE_PANIC, format!("the key cannot be written: {error}; report it"))
-    }
-
     pub(crate) fn code(&self) -> c_int {
         self.code as c_int
     }

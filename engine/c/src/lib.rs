@@ -30,14 +30,12 @@ pub use operation::tollgate_operation;
 pub use own_thread::{tollgate_decrypt, tollgate_run_batch, tollgate_sign};
 pub use private_key::{
     tollgate_private_key, tollgate_private_key_bits, tollgate_private_key_free,
-    tollgate_private_key_from_der, tollgate_private_key_from_pem, tollgate_private_key_generate,
-    tollgate_private_key_public, tollgate_private_key_size, tollgate_private_key_to_der,
-    tollgate_private_key_to_pem,
+    tollgate_private_key_from_der, tollgate_private_key_from_pem, tollgate_private_key_public,
+    tollgate_private_key_size,
 };
 pub use public_key::{
     tollgate_encrypt, tollgate_public_key, tollgate_public_key_bits, tollgate_public_key_free,
     tollgate_public_key_from_der, tollgate_public_key_from_pem, tollgate_public_key_size,
-    tollgate_public_key_to_der, tollgate_public_key_to_pem,
 };
 pub use queue::{
     tollgate_queue, tollgate_queue_counts, tollgate_queue_free, tollgate_queue_run,

@@ -4,13 +4,12 @@ use core::ffi::{c_char, c_int};
 use std::sync::Arc;
 
 use tollgate_rsa::PrivateKey;
-use tollgate_rsa::pkcs8::{EncodePrivateKey as _, LineEnding};
 
 use crate::arguments::{Place, bytes};
 use crate::border::enter;
 use crate::code::Failure;
 use crate::handle::{self, Handle};
-use crate::public_key::{size_of_key, text, tollgate_public_key, write};
+use crate::public_key::{size_of_key, text, tollgate_public_key};
 
 /// A private key of 512 to 8192 bits, checked when it is read. Threads may share it. Operations
 /// that were submitted keep what they need of it, so it may be freed before they are done.
@@ -53,60 +52,6 @@ pub unsafe extern "C" fn tollgate_private_key_from_pem(
             let pem = unsafe { text("pem", pem, pem_len) }?;
             Ok(tollgate_private_key(Arc::new(PrivateKey::from_pem(pem)?)))
         })
-    })
-}
-
-/// Generates a key of an even number of bits from 2048 to 8192, with e = 65537.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tollgate_private_key_generate(
-    bits: usize,
-    key: *mut *mut tollgate_private_key,
-) -> c_int {
-    enter(|| {
-        // SAFETY: the caller's promise.
-        let key = unsafe { Place::new("key", key) }?;
-        handle::create(key, || Ok(tollgate_private_key(Arc::new(PrivateKey::generate(bits)?))))
-    })
-}
-
-/// Writes the key in DER, as PKCS#8, and sets der_len. If der is NULL, only sets der_len, to the
-/// bytes that are needed. The result is secret: wipe it after use.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tollgate_private_key_to_der(
-    key: *const tollgate_private_key,
-    der: *mut u8,
-    der_capacity: usize,
-    der_len: *mut usize,
-) -> c_int {
-    enter(|| {
-        // SAFETY: the caller's promise.
-        let der_len = unsafe { Place::new("der_len", der_len) }?;
-        der_len.set(0);
-        // SAFETY: the caller's promise.
-        let key = unsafe { handle::borrow("key", key) }?;
-        let document = key.0.to_pkcs8_der().map_err(Failure::of_encoding)?;
-        // SAFETY: the caller's promise.
-        unsafe { write("der", document.as_bytes(), der, der_capacity, der_len) }
-    })
-}
-
-/// Writes the key in PEM, as tollgate_private_key_to_der(), without a NUL at the end.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tollgate_private_key_to_pem(
-    key: *const tollgate_private_key,
-    pem: *mut c_char,
-    pem_capacity: usize,
-    pem_len: *mut usize,
-) -> c_int {
-    enter(|| {
-        // SAFETY: the caller's promise.
-        let pem_len = unsafe { Place::new("pem_len", pem_len) }?;
-        pem_len.set(0);
-        // SAFETY: the caller's promise.
-        let key = unsafe { handle::borrow("key", key) }?;
-        let document = key.0.to_pkcs8_pem(LineEnding::LF).map_err(Failure::of_encoding)?;
-        // SAFETY: the caller's promise.
-        unsafe { write("pem", document.as_bytes(), pem.cast(), pem_capacity, pem_len) }
     })
 }
 

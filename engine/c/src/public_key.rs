@@ -2,7 +2,6 @@
 
 use core::ffi::{c_char, c_int};
 
-use tollgate_rsa::pkcs8::{EncodePublicKey as _, LineEnding};
 use tollgate_rsa::{Oaep, PublicKey};
 use zeroize::Zeroizing;
 
@@ -56,47 +55,6 @@ pub unsafe extern "C" fn tollgate_public_key_from_pem(
             let pem = unsafe { text("pem", pem, pem_len) }?;
             Ok(tollgate_public_key(PublicKey::from_pem(pem)?))
         })
-    })
-}
-
-/// Writes the key in DER, as SubjectPublicKeyInfo, and sets der_len. If der is NULL, only sets
-/// der_len, to the bytes that are needed.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tollgate_public_key_to_der(
-    key: *const tollgate_public_key,
-    der: *mut u8,
-    der_capacity: usize,
-    der_len: *mut usize,
-) -> c_int {
-    enter(|| {
-        // SAFETY: the caller's promise.
-        let der_len = unsafe { Place::new("der_len", der_len) }?;
-        der_len.set(0);
-        // SAFETY: the caller's promise.
-        let key = unsafe { handle::borrow("key", key) }?;
-        let document = key.0.to_public_key_der().map_err(Failure::of_encoding)?;
-        // SAFETY: the caller's promise.
-        unsafe { write("der", document.as_bytes(), der, der_capacity, der_len) }
-    })
-}
-
-/// Writes the key in PEM, as tollgate_public_key_to_der(), without a NUL at the end.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tollgate_public_key_to_pem(
-    key: *const tollgate_public_key,
-    pem: *mut c_char,
-    pem_capacity: usize,
-    pem_len: *mut usize,
-) -> c_int {
-    enter(|| {
-        // SAFETY: the caller's promise.
-        let pem_len = unsafe { Place::new("pem_len", pem_len) }?;
-        pem_len.set(0);
-        // SAFETY: the caller's promise.
-        let key = unsafe { handle::borrow("key", key) }?;
-        let document = key.0.to_public_key_pem(LineEnding::LF).map_err(Failure::of_encoding)?;
-        // SAFETY: the caller's promise.
-        unsafe { write("pem", document.as_bytes(), pem.cast(), pem_capacity, pem_len) }
     })
 }
 
@@ -181,26 +139,4 @@ pub(crate) unsafe fn text<'a>(
     let bytes = unsafe { bytes(name, text.cast(), len) }?;
     str::from_utf8(bytes)
         .map_err(|_| Failure::misuse(format!("{name} is not UTF-8: is this the right file?")))
-}
-
-/// Writes a document and its length, or only the length if `bytes` is NULL.
-///
-/// # Safety
-///
-/// As [`Buffer::new`].
-pub(crate) unsafe fn write(
-    name: &str,
-    document: &[u8],
-    bytes: *mut u8,
-    capacity: usize,
-    len: Place<usize>,
-) -> Result<(), Failure> {
-    if !bytes.is_null() {
-        // SAFETY: the caller's promise.
-        let buffer = unsafe { Buffer::new(name, bytes, capacity) }?;
-        buffer.check(name, document.len())?;
-        buffer.write(document);
-    }
-    len.set(document.len());
-    Ok(())
 }

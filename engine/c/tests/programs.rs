@@ -83,8 +83,8 @@ fn compile(compiler: &str, source: &str, kind: &str, options: &[&str]) -> PathBu
 }
 
 /// The arguments of `checks`.
-fn keys() -> [String; 2] {
-    ["rsa-2048", "rsa-1024"].map(vector)
+fn keys() -> [String; 3] {
+    ["rsa-2048", "rsa-1024", "rsa-2048.pub"].map(vector)
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn valgrind_finds_nothing() {
         command
     };
     // Small keys: valgrind takes some fifty times as long.
-    let keys = ["rsa-1024", "rsa-2047"].map(vector);
+    let keys = ["rsa-1024", "rsa-2047", "rsa-2048.pub"].map(vector);
     assert_eq!(run(valgrind(&checks).args(keys).arg("careful")), "all checks passed\n");
     let sign = compile("g++", "examples/sign.cpp", "valgrind", &["-std=c++11", "-g"]);
     run(valgrind(&sign).arg(vector("rsa-1024")));
@@ -173,7 +173,7 @@ fn the_shared_library_exports_the_functions_of_the_header_only() {
         .filter_map(|line| line.split('(').next()?.split([' ', '*']).next_back())
         .filter(|name| name.starts_with("tollgate_"))
         .collect();
-    assert!(declared.len() > 30, "{declared:?}");
+    assert!(declared.len() >= 30, "{declared:?}");
     assert_eq!(exported, declared);
     let said = run(Command::new("readelf").arg("-d").arg(&library));
     assert!(said.contains("SONAME") && said.contains("[libtollgate.so.1]"), "{said}");

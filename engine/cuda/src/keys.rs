@@ -140,33 +140,6 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_copied_once_and_forgotten_when_it_is_dropped() {
-        let [a, b] = keys();
-        let mut keys = Keys::new(2);
-        assert!(keys.begin().is_empty());
-        let first = keys.place(&a);
-        assert!(first.is_new && !keys.place(&a).is_new);
-        assert_ne!(keys.place(&b).place, first.place);
-        drop(a);
-        assert_eq!(keys.begin(), [first.place]);
-        assert!(!keys.place(&b).is_new);
-    }
-
-    #[test]
-    fn the_key_that_was_not_used_for_longest_makes_room() {
-        let [a, b, c] = keys();
-        let mut keys = Keys::new(2);
-        keys.begin();
-        let (a_place, _) = (keys.place(&a).place, keys.place(&b));
-        keys.begin();
-        keys.place(&b);
-        assert_eq!(keys.place(&c).place, a_place);
-        assert!(!keys.place(&b).is_new);
-        keys.begin();
-        assert!(keys.place(&a).is_new, "it was replaced");
-    }
-
-    #[test]
     fn a_pair_has_one_operation_at_a_time_and_a_bounded_number_of_uses() {
         let [a, b] = keys();
         let mut keys = Keys::new(2);

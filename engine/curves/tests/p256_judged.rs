@@ -175,6 +175,18 @@ fn batches_of_every_size() {
             let alone = curve.sign(request.key, request.digest, request.nonce);
             assert_eq!(signed[l], alone, "{count}, {curve:?}");
         }
+        // one at a time is of another digest
+        let owners: Vec<_> = requests.iter().map(|request| curve.public_key(request.key)).collect();
+        for bad in 0..count {
+            let verified = |l: usize| VerifyRequest {
+                key: &owners[l],
+                digest: if l == bad { &[7; 32] } else { requests[l].digest },
+                signature: signed[l].unwrap(),
+            };
+            let requests: Vec<_> = (0..count).map(verified).collect();
+            let expected: Vec<_> = (0..count).map(|l| l != bad).collect();
+            assert_eq!(curve.verify_all(&requests), expected, "{count}, {bad}, {curve:?}");
+        }
     }
 }
 

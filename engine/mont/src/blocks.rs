@@ -243,17 +243,6 @@ mod tests {
     }
 
     #[test]
-    fn limbs_have_scratch_for_products_in_lane_blocks() {
-        for bits in 1..=8192 {
-            let limbs = Shape::limbs(bits);
-            if let Some(blocks) = Blocks::of_limbs(limbs).filter(|blocks| blocks.numbers() == 1) {
-                // x, y and their product in lane blocks, at any alignment of rows
-                assert!(limbs.scratch_words() >= 3 * 8 * blocks.k() + 7, "{bits} bits");
-            }
-        }
-    }
-
-    #[test]
     fn packing_is_the_identity_on_numbers_that_fit() {
         let mut rng = fastrand::Rng::with_seed(4);
         for blocks in Blocks::ALL {

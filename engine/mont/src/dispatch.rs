@@ -139,11 +139,6 @@ impl Kernel for LimbKernel {
 
     fn amm(self, z: &mut [u64], x: &[u64], y: &[u64], m: &Modulus<u64>, t: &mut [u64]) {
         check(m.shape(), z.len(), x.len(), y.len(), t);
-        if let (Self::Blocks(kernel), Some(set)) = (self, m.blocks())
-            && pays_for_limbs(set)
-        {
-            return blocks::limbs::amm(kernel, set, m, z, x, y, rows(t));
-        }
         match self.on_limbs() {
             #[cfg(target_arch = "x86_64")]
             Self::Mulx(proof) => mulx::amm(z, x, y, m, t, proof),
@@ -153,11 +148,6 @@ impl Kernel for LimbKernel {
 
     fn ams(self, z: &mut [u64], x: &[u64], m: &Modulus<u64>, t: &mut [u64]) {
         check(m.shape(), z.len(), x.len(), x.len(), t);
-        if let (Self::Blocks(kernel), Some(set)) = (self, m.blocks())
-            && pays_for_limbs(set)
-        {
-            return blocks::limbs::amm(kernel, set, m, z, x, x, rows(t));
-        }
         match self.on_limbs() {
             #[cfg(target_arch = "x86_64")]
             Self::Mulx(proof) => mulx::ams(z, x, m, t, proof),
@@ -239,12 +229,6 @@ impl Exponentiate for LimbKernel {
             _ => exp::plain_vartime(self, m, x, e, z, t),
         }
     }
-}
-
-/// Returns whether two products in lane blocks are faster than one product of limbs. This is so if
-/// a number fills all lanes (docs/tried-kernels.md).
-fn pays_for_limbs(set: &Modulus<Row>) -> bool {
-    set.shape().tile() == LANES
 }
 
 /// Returns the whole rows in scratch memory.

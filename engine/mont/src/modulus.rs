@@ -38,8 +38,6 @@ pub struct Modulus<W: Zeroize> {
     fold: Vec<W>,
     /// 1, not in Montgomery form.
     plain_one: Vec<W>,
-    /// See [`exit_factor`](Self::exit_factor); empty outside lane blocks.
-    exit_factor: Vec<W>,
     k0: W,
     /// The same modulus in lane blocks, if a layout has its size. `None` unless this modulus is in
     /// limbs.
@@ -50,8 +48,8 @@ pub struct Modulus<W: Zeroize> {
 impl<W: Zeroize> Zeroize for Modulus<W> {
     /// Wipes every number, in words and in blocks.
     fn zeroize(&mut self) {
-        let Self { m, one, rr, upper, fold, plain_one, exit_factor, k0, .. } = self;
-        [m, one, rr, upper, fold, plain_one, exit_factor].into_iter().for_each(Zeroize::zeroize);
+        let Self { m, one, rr, upper, fold, plain_one, k0, .. } = self;
+        [m, one, rr, upper, fold, plain_one].into_iter().for_each(Zeroize::zeroize);
         k0.zeroize();
         self.blocks = None; // wipes itself
     }
@@ -120,11 +118,6 @@ impl<W: Zeroize> Modulus<W> {
     pub(crate) fn fold(&self) -> &[W] {
         &self.fold
     }
-    /// Returns the last factor of a product in lane blocks, R^2 / 2^{64K} mod m. The product of two
-    /// numbers in the Montgomery form of K limbs is then in that form, too.
-    pub(crate) fn exit_factor(&self) -> &[W] {
-        &self.exit_factor
-    }
     /// Returns the size of m in bits; in lanes, that of the modulus loaded last.
     pub(crate) fn bits(&self) -> usize {
         self.bits
@@ -175,13 +168,11 @@ impl<S: Scalar> Modulus<S> {
         let mut field = Field::new(m, bits);
         let [one, rr, upper] = field.constants(shape.r_bits(), shape.r_bits()).map(|x| pack(&x));
         let blocks = Blocks::of_limbs(shape);
-        let blocks =
-            blocks.map(|blocks| Box::new(Modulus::in_blocks(blocks, m, shape.k(), &mut field)));
+        let blocks = blocks.map(|blocks| Box::new(Modulus::in_blocks(blocks, m, &mut field)));
         let k0 = S::from_bits(field.k0);
         let fold = if S::BITS == Digit::BITS { fold::constants(&field, shape) } else { Vec::new() };
         let (m, plain_one) = (pack(m), pack(&[1]));
-        let exit_factor = Vec::new();
-        Ok(Self { shape, bits, m, one, rr, upper, fold, plain_one, exit_factor, k0, blocks })
+        Ok(Self { shape, bits, m, one, rr, upper, fold, plain_one, k0, blocks })
     }
 
     /// Tells memcheck that every number of this modulus is secret; see [`tollgate_cpu::memcheck`].
@@ -251,8 +242,8 @@ impl Modulus<Row> {
         let fold = vec![Row::default(); shape.fold_words()];
         let mut plain_one = zeros();
         plain_one[0] = Row::splat(1);
-        let (exit_factor, k0) = (Vec::new(), Row::default());
-        Self { shape, bits: 0, m, one, rr, upper, fold, plain_one, exit_factor, k0, blocks: None }
+        let k0 = Row::default();
+        Self { shape, bits: 0, m, one, rr, upper, fold, plain_one, k0, blocks: None }
     }
 
     /// Changes the shape. Allocates only if the shape is the largest so far. Load all lanes again.
@@ -275,7 +266,6 @@ impl Modulus<Row> {
     /// memory without wiping it.
     pub fn wipe(&mut self) {
         self.rows().into_iter().for_each(|v| v.as_mut_slice().zeroize());
-        self.exit_factor.as_mut_slice().zeroize();
         self.k0.zeroize();
     }
 

@@ -61,7 +61,7 @@ impl Shape {
     fn fewest(need: usize, tiles: &[usize], radix_bits: usize) -> Self {
         let of = |&tile: &usize| {
             let k = need.next_multiple_of(tile);
-            // limbs: three numbers in lane blocks, and up to one row for alignment
+            // limbs: kernels of this crate need less; those of others have room for two products
             // lanes: 9K rows, which `tiles26` needs for its half digits and their sums
             let scratch_words = if radix_bits == 64 { 4 * k + 64 } else { 9 * k };
             Self { k, tile, radix_bits, r_bits: k * radix_bits, scratch_words }

@@ -54,6 +54,9 @@ pub(crate) type ResultSink<'a> = &'a mut dyn FnMut(&[u8]) -> Result<(), Reason>;
 /// the job again within microseconds, and a pause returns at once where pauses are blocked.
 pub(crate) const PAUSES_MAX: usize = 16;
 
+/// The maximum time, in microseconds, that a request waits for other requests.
+const LINGER_US_MAX: u32 = 150;
+
 impl Provider {
     /// Runs the operation. While a job is paused, its waker owns the keys.
     pub(crate) fn private<O: Operation>(
@@ -158,7 +161,7 @@ impl Provider {
         EnginePlan {
             limbs: self.limbs,
             lanes: self.lanes,
-            linger_us_max: if self.settings.pauses_jobs { self.settings.linger_us_max } else { 0 },
+            linger_us_max: if self.settings.pauses_jobs { LINGER_US_MAX } else { 0 },
             counters: Arc::clone(&self.counters),
         }
     }

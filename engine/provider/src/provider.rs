@@ -38,9 +38,10 @@ pub(crate) struct Provider {
     keymgmt_cache: Option<KeymgmtCache>,
     pub(crate) limbs: LimbKernel,
     pub(crate) lanes: LaneKernel,
-    pub(crate) x25519: Curve<X25519>,
-    /// P-256, for ECDSA.
-    pub(crate) p256: Curve<P256>,
+    /// The kernels of X25519. `None` if OpenSSL has it: it is off, or none run here.
+    pub(crate) x25519: Option<X25519>,
+    /// The kernels of P-256, for ECDSA, as those of X25519.
+    pub(crate) p256: Option<P256>,
     healthy: AtomicBool,
     pub(crate) states: ProcessStates,
 }
@@ -52,9 +53,9 @@ pub(crate) struct Scratch {
 }
 
 impl Provider {
-    /// Reads the settings and chooses the kernels. The configuration and the environment are read
+    /// Reads the settings, and chooses and tests the kernels. The configuration and the environment are read
     /// only here, because servers clear the environment before they fork workers. If a setting or a
-    /// veto is not valid, returns `None` and raises the reason with a message.
+    /// veto is not valid, or a test fails, returns `None` and raises the reason with a message.
     ///
     /// libcrypto holds a reference to the provider, and so does each key and each context.
     pub(crate) fn new(core: Core) -> Option<Arc<Self>> {
@@ -64,14 +65,24 @@ impl Provider {
         let workspace =
             Workspace::new().map_err(|why| core.raise_with(Reason::Veto, &why.to_string())).ok()?;
         let counters = Arc::new(Counters::default());
-        let x25519 = offered(settings.x25519, X25519::best().ok(), X25519::passes_test);
+        let x25519 = X25519::best().ok().filter(|_| settings.x25519 != Offer::Off);
         let keymgmt_cache = core.keymgmt_cache();
-        let p256 = P256::best().ok().filter(|curve| {
+        let p256 = P256::best().ok().filter(|curve| match settings.ecdsa {
+            Offer::Off => false,
+            Offer::On => true,
             // Without the cache, programs could create no EC keys after a signature.
-            let is_better = keymgmt_cache.is_some() && curve.beats_openssl();
-            is_better || settings.ecdsa == Offer::On
+            Offer::Auto => keymgmt_cache.is_some() && curve.beats_openssl(),
         });
-        let p256 = offered(settings.ecdsa, p256, P256::passes_test);
+        for (passes, reason, what) in [
+            (x25519.is_none_or(X25519::passes_test), Reason::SelfTestX25519, "X25519"),
+            (p256.is_none_or(P256::passes_test), Reason::SelfTestP256, "ECDSA with P-256"),
+        ] {
+            if !passes {
+                let why = "failed: test this machine's memory and processor";
+                core.raise_with(reason, &format!("the known-answer test of {what} {why}"));
+                return None;
+            }
+        }
         Some(Arc::new_cyclic(|provider: &Weak<Self>| Self {
             metrics: settings
                 .metrics
@@ -155,29 +166,29 @@ impl Provider {
     }
 
     pub(crate) fn offers_x25519(&self) -> bool {
-        self.x25519.kernels().is_some()
+        self.x25519.is_some()
     }
 
     /// Returns the kernels of X25519, unless a self test has failed since they were offered.
     pub(crate) fn x25519(&self) -> Result<X25519, Reason> {
-        self.x25519.kernels().filter(|_| self.is_healthy()).ok_or(Reason::SelfTest)
+        self.x25519.filter(|_| self.is_healthy()).ok_or(Reason::SelfTest)
     }
 
     pub(crate) fn offers_ecdsa(&self) -> bool {
-        self.p256.kernels().is_some()
+        self.p256.is_some()
     }
 
     /// Returns the kernels of P-256, unless a self test has failed since they were offered.
     pub(crate) fn p256(&self) -> Result<P256, Reason> {
-        self.p256.kernels().filter(|_| self.is_healthy()).ok_or(Reason::SelfTest)
+        self.p256.filter(|_| self.is_healthy()).ok_or(Reason::SelfTest)
     }
 
     /// Returns whether several jobs of this class cost less together than one after the other. It
     /// is a class of a curve.
     pub(crate) fn has_lanes(&self, class: Class) -> bool {
         match class {
-            PrivateJob::X25519 => self.x25519.kernels().is_some_and(X25519::has_lanes),
-            _ => self.p256.kernels().is_some_and(P256::has_lanes),
+            PrivateJob::X25519 => self.x25519.is_some_and(X25519::has_lanes),
+            _ => self.p256.is_some_and(P256::has_lanes),
         }
     }
 
@@ -204,44 +215,6 @@ impl Provider {
     /// Refuses every key from now on.
     pub(crate) fn refuse_all_keys(&self) {
         self.healthy.store(false, Ordering::Relaxed);
-    }
-}
-
-/// A curve, as the provider found it when it was loaded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Curve<C> {
-    /// It was wanted, but its kernels failed their test. The provider does not offer it.
-    Failed,
-    /// It is off, or this processor has no kernels of it: OpenSSL has it.
-    NotWanted,
-    Offered(C),
-}
-
-impl<C: Copy> Curve<C> {
-    fn kernels(self) -> Option<C> {
-        match self {
-            Self::Offered(kernels) => Some(kernels),
-            Self::Failed | Self::NotWanted => None,
-        }
-    }
-
-    /// Returns whether the curve has passed its test when it was loaded, and passes it now. A curve
-    /// that is not wanted needs no test.
-    pub(crate) fn passes(self, test: impl Fn(C) -> bool) -> bool {
-        match self {
-            Self::Failed => false,
-            Self::NotWanted => true,
-            Self::Offered(kernels) => test(kernels),
-        }
-    }
-}
-
-/// Tests the kernels of a curve if there are some to be offered.
-fn offered<C: Copy>(offer: Offer, best: Option<C>, passes: impl Fn(C) -> bool) -> Curve<C> {
-    match best.filter(|_| offer != Offer::Off) {
-        None => Curve::NotWanted,
-        Some(curve) if passes(curve) => Curve::Offered(curve),
-        Some(_) => Curve::Failed,
     }
 }
 
@@ -273,27 +246,6 @@ pub(crate) fn attempt<T: AsRef<Provider>, U>(
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_curve_is_offered_if_it_is_wanted_and_correct() {
-        for (offer, best, is_wanted) in [
-            (Offer::Auto, None, false),
-            (Offer::Auto, Some(7), true),
-            (Offer::On, None, false),
-            (Offer::On, Some(7), true),
-            (Offer::Off, Some(7), false),
-        ] {
-            let good = offered(offer, best, |curve| curve == 7);
-            let bad = offered(offer, best, |_| false);
-            let expected =
-                if is_wanted { [Curve::Offered(7), Curve::Failed] } else { [Curve::NotWanted; 2] };
-            assert_eq!([good, bad], expected, "{offer:?}");
-            assert_eq!(good.kernels(), is_wanted.then_some(7));
-            assert!(bad.kernels().is_none() && good.passes(|_| true));
-            // one that has failed once does not pass later
-            assert_eq!([good.passes(|_| false), bad.passes(|_| true)], [!is_wanted; 2]);
-        }
-    }
 
     #[test]
     fn all_kernels_pass_their_tests() {

@@ -15,14 +15,13 @@ use crate::provider::Provider;
 use crate::reason::Reason;
 
 /// Signs a fixed message with a fixed RSA key and compares the result; tests the curves that the
-/// provider offers, or would offer if they had not failed when it was loaded. After a failure the
-/// provider refuses every key.
+/// provider offers. After a failure the provider refuses every key.
 pub(crate) fn run(provider: &Provider) -> Result<(), Reason> {
     let failed = if !provider.is_healthy() {
         Reason::SelfTest
-    } else if !provider.x25519.passes(X25519::passes_test) {
+    } else if !provider.x25519.is_none_or(X25519::passes_test) {
         Reason::SelfTestX25519
-    } else if !provider.p256.passes(P256::passes_test) {
+    } else if !provider.p256.is_none_or(P256::passes_test) {
         Reason::SelfTestP256
     } else if matches_known_answer(provider) != Some(true) {
         Reason::SelfTestRsa

@@ -15,8 +15,6 @@ use std::path::{Path, PathBuf};
 /// The settings, with defaults for keys that are not set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Settings {
-    /// `linger_us_max`: the maximum time, in microseconds, that a request waits for other requests.
-    pub(crate) linger_us_max: u32,
     /// `async`: pauses libcrypto's jobs while a batch fills.
     pub(crate) pauses_jobs: bool,
     /// `implicit_rejection`: makes PKCS#1 v1.5 decryption answer invalid padding with a random
@@ -45,9 +43,6 @@ pub(crate) enum Offer {
     Off,
 }
 
-/// The upper limit of `linger_us_max`.
-const LINGER_US_MAX: u32 = 10_000;
-
 /// The maximum number of signers.
 pub(crate) const SIGNERS_MAX: usize = 4;
 
@@ -57,7 +52,6 @@ const REMOTE_LIMIT_MS_MAX: u32 = 60_000;
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            linger_us_max: 150,
             pauses_jobs: true,
             implicit_rejection: true,
             x25519: Offer::Auto,
@@ -78,10 +72,6 @@ impl Settings {
             let value: String = value.to_string_lossy().chars().take(200).collect();
             format!("{key} = {value} in the provider's section is not allowed: set {allowed}")
         };
-        if let Some(value) = ask(c"linger_us_max") {
-            settings.linger_us_max = number(&value, 0, LINGER_US_MAX)
-                .ok_or_else(|| refused("linger_us_max", &value, "a number from 0 to 10000"))?;
-        }
         for (key, name, setting) in [
             (c"async", "async", &mut settings.pauses_jobs),
             (c"implicit_rejection", "implicit_rejection", &mut settings.implicit_rejection),
@@ -117,7 +107,7 @@ impl Settings {
             })?;
         }
         if let Some(value) = ask(c"remote_limit_ms") {
-            let limit = number(&value, 1, REMOTE_LIMIT_MS_MAX)
+            let limit = milliseconds(&value)
                 .ok_or_else(|| refused("remote_limit_ms", &value, "a number from 1 to 60000"))?;
             settings.remote_limit = Duration::from_millis(limit.into());
         }
@@ -147,10 +137,10 @@ fn sockets(value: &CStr) -> Option<Vec<PathBuf>> {
     (1..=SIGNERS_MAX).contains(&paths.len()).then_some(paths)
 }
 
-/// Parses decimal digits, without sign or spaces, of a number from `least` to `most`.
-fn number(value: &CStr, least: u32, most: u32) -> Option<u32> {
+/// Parses decimal digits, without sign or spaces, of a number from 1 to the upper limit.
+fn milliseconds(value: &CStr) -> Option<u32> {
     let digits = value.to_str().ok().filter(|text| text.bytes().all(|b| b.is_ascii_digit()))?;
-    digits.parse().ok().filter(|number| (least..=most).contains(number))
+    digits.parse().ok().filter(|number| (1..=REMOTE_LIMIT_MS_MAX).contains(number))
 }
 
 #[cfg(test)]
@@ -167,14 +157,12 @@ mod tests {
     #[test]
     fn no_lines_give_the_defaults() {
         assert_eq!(read(&[]), Ok(Settings::default()));
-        let lines = [(c"linger_us_max", c"150"), (c"async", c"on")];
-        assert_eq!(read(&lines), Ok(Settings::default()));
+        assert_eq!(read(&[(c"async", c"on")]), Ok(Settings::default()));
     }
 
     #[test]
     fn each_key_is_read() {
         let lines = [
-            (c"linger_us_max", c"0"),
             (c"async", c"off"),
             (c"implicit_rejection", c"off"),
             (c"x25519", c"off"),
@@ -184,7 +172,6 @@ mod tests {
             (c"remote_limit_ms", c"250"),
         ];
         let expected = Settings {
-            linger_us_max: 0,
             pauses_jobs: false,
             implicit_rejection: false,
             x25519: Offer::Off,
@@ -194,8 +181,6 @@ mod tests {
             remote_limit: Duration::from_millis(250),
         };
         assert_eq!(read(&lines), Ok(expected));
-        let longest = read(&[(c"linger_us_max", c"10000")]).map(|read| read.linger_us_max);
-        assert_eq!(longest, Ok(10_000));
         for (value, offer) in [(c"auto", Offer::Auto), (c"on", Offer::On)] {
             assert_eq!(read(&[(c"x25519", value)]).map(|read| read.x25519), Ok(offer));
             assert_eq!(read(&[(c"ecdsa", value)]).map(|read| read.ecdsa), Ok(offer));
@@ -205,12 +190,6 @@ mod tests {
     #[test]
     fn other_values_are_refused_by_name() {
         for (key, value, allowed) in [
-            (c"linger_us_max", c"10001", "0 to 10000"),
-            (c"linger_us_max", c"4294967297", "0 to 10000"), // would be 1 if cut to 32 bits
-            (c"linger_us_max", c"-1", "0 to 10000"),
-            (c"linger_us_max", c"+1", "0 to 10000"),
-            (c"linger_us_max", c"", "0 to 10000"),
-            (c"linger_us_max", c"\xff", "0 to 10000"),
             (c"async", c"yes", "on or off"),
             (c"implicit_rejection", c"0", "on or off"),
             (c"x25519", c"yes", "auto, on or off"),
@@ -225,6 +204,11 @@ mod tests {
             (c"remote", c"unix:/a unix:/b unix:/c unix:/d unix:/e", "up to four"),
             (c"remote_limit_ms", c"0", "1 to 60000"),
             (c"remote_limit_ms", c"60001", "1 to 60000"),
+            (c"remote_limit_ms", c"4294967297", "1 to 60000"), // would be 1 if cut to 32 bits
+            (c"remote_limit_ms", c"-1", "1 to 60000"),
+            (c"remote_limit_ms", c"+1", "1 to 60000"),
+            (c"remote_limit_ms", c"", "1 to 60000"),
+            (c"remote_limit_ms", c"\xff", "1 to 60000"),
         ] {
             let message = read(&[(key, value)]).expect_err("it is not allowed");
             let line = format!("{} = {}", key.to_string_lossy(), value.to_string_lossy());

@@ -1,24 +1,10 @@
-//! The `AlgorithmIdentifier`s of keys and signatures, for X.509 and CMS (RFC 8017 appendix A), by
-//! the traits of the crate `spki`.
+//! The `AlgorithmIdentifier`s of signatures, for X.509 and CMS (RFC 8017 appendix A).
 
 use der::asn1::{Any, AnyRef, ObjectIdentifier};
 use der::{Decode, Encode, Tag, TagNumber};
-use spki::{AlgorithmIdentifierOwned, AssociatedAlgorithmIdentifier};
+use spki::AlgorithmIdentifierOwned;
 
 use crate::hash::Hash;
-use crate::key::{PrivateKey, PublicKey};
-
-impl AssociatedAlgorithmIdentifier for PrivateKey {
-    type Params = AnyRef<'static>;
-
-    const ALGORITHM_IDENTIFIER: spki::AlgorithmIdentifierRef<'static> = pkcs1::ALGORITHM_ID;
-}
-
-impl AssociatedAlgorithmIdentifier for PublicKey {
-    type Params = AnyRef<'static>;
-
-    const ALGORITHM_IDENTIFIER: spki::AlgorithmIdentifierRef<'static> = pkcs1::ALGORITHM_ID;
-}
 
 /// Returns the identifier of RSASSA-PKCS1-v1_5 with this hash function; `None` if there is none.
 pub(crate) fn pkcs1v15(hash: Hash) -> Option<AlgorithmIdentifierOwned> {

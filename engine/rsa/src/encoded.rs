@@ -27,12 +27,6 @@ macro_rules! signature {
             type Repr = Box<[u8]>;
         }
 
-        impl spki::SignatureBitStringEncoding for Signature {
-            fn to_bitstring(&self) -> der::Result<der::asn1::BitString> {
-                der::asn1::BitString::from_bytes(&self.bytes)
-            }
-        }
-
         impl TryFrom<&[u8]> for Signature {
             type Error = signature::Error;
 
@@ -66,12 +60,6 @@ macro_rules! key_traits {
             fn clone(&self) -> Self {
                 Self { key: Arc::clone(&self.key), $($field: self.$field,)? hash: PhantomData }
             }
-        }
-
-        impl<D> spki::AssociatedAlgorithmIdentifier for $name<D> {
-            type Params = der::asn1::AnyRef<'static>;
-
-            const ALGORITHM_IDENTIFIER: spki::AlgorithmIdentifierRef<'static> = pkcs1::ALGORITHM_ID;
         }
 
         impl<D> AsRef<$key> for $name<D> {

@@ -118,7 +118,6 @@ texts! {
         NotDer =
             "not DER (no SEQUENCE): give the bytes of PKCS#1, PKCS#8 or SubjectPublicKeyInfo, or \
              read PEM text with from_pem";
-        NotPem = "not PEM (no -----BEGIN line): give PEM text, or read DER with from_der";
         NotAKey =
             "neither PEM (no -----BEGIN line) nor DER (no SEQUENCE): \
              give a key file in PKCS#1, PKCS#8 or SubjectPublicKeyInfo";
@@ -244,7 +243,6 @@ impl From<Unavailable> for Error {
 }
 
 /// For the traits of the crate `signature`: the error becomes the source.
-#[cfg(feature = "signature")]
 impl From<Error> for signature::Error {
     fn from(error: Error) -> Self {
         Self::from_source(error)

@@ -24,13 +24,11 @@ impl core::fmt::Debug for Hasher {
 /// Implemented for the functions of [`Hash`](enum@Hash), except MD5-SHA1 and MDC-2. To choose the
 /// function at run time, use the methods of [`PrivateKey`](crate::PrivateKey) and
 /// [`PublicKey`](crate::PublicKey).
-#[cfg(feature = "signature")]
 pub trait HashFunction: sealed::Sealed {
     /// The same function as a value.
     const HASH: Hash;
 }
 
-#[cfg(feature = "signature")]
 mod sealed {
     /// Prevents implementations outside this crate.
     #[expect(unnameable_types, reason = "sealed")]
@@ -107,19 +105,25 @@ impl Md5Sha1 {
 
 macro_rules! functions {
     ({ $($hash:ident $([$feature:literal])? = $type:ty;)* }
-     { $($only_value:ident [$its_feature:literal] = $state:ty;)* }) => {
+     { $($only_value:ident [$old:literal] = $state:ty;)* }) => {
         #[derive(Clone)]
         enum State {
             $($(#[cfg(feature = $feature)])? $hash($type),)*
-            $(#[cfg(feature = $its_feature)] $only_value($state),)*
+            $(#[cfg(feature = $old)] $only_value($state),)*
         }
 
         impl Hasher {
             /// Returns the state before a message.
             pub fn new(hash: Hash) -> Self {
                 Self(match hash {
-                    $($(#[cfg(feature = $feature)])? Hash::$hash => State::$hash(Default::default()),)*
-                    $(#[cfg(feature = $its_feature)] Hash::$only_value => State::$only_value(Default::default()),)*
+                    $(
+                        $(#[cfg(feature = $feature)])?
+                        Hash::$hash => State::$hash(Default::default()),
+                    )*
+                    $(
+                        #[cfg(feature = $old)]
+                        Hash::$only_value => State::$only_value(Default::default()),
+                    )*
                 })
             }
 
@@ -127,25 +131,29 @@ macro_rules! functions {
             pub fn update(&mut self, piece: &[u8]) {
                 match &mut self.0 {
                     $($(#[cfg(feature = $feature)])? State::$hash(state) => state.update(piece),)*
-                    $(#[cfg(feature = $its_feature)] State::$only_value(state) => state.update(piece),)*
+                    $(#[cfg(feature = $old)] State::$only_value(state) => state.update(piece),)*
                 }
             }
 
             /// Returns the digest of all pieces.
             pub fn finish(self) -> Digest {
                 match self.0 {
-                    $($(#[cfg(feature = $feature)])? State::$hash(state) => Digest::new(&state.finalize_fixed()),)*
-                    $(#[cfg(feature = $its_feature)] State::$only_value(state) => Digest::new(&state.finalize()),)*
+                    $(
+                        $(#[cfg(feature = $feature)])?
+                        State::$hash(state) => Digest::new(&state.finalize_fixed()),
+                    )*
+                    $(
+                        #[cfg(feature = $old)]
+                        State::$only_value(state) => Digest::new(&state.finalize()),
+                    )*
                 }
             }
         }
 
         $(
-            #[cfg(feature = "signature")]
             $(#[cfg(feature = $feature)])?
             impl sealed::Sealed for $type {}
 
-            #[cfg(feature = "signature")]
             $(#[cfg(feature = $feature)])?
             impl HashFunction for $type {
                 const HASH: Hash = Hash::$hash;

@@ -11,7 +11,7 @@ use crate::fresh::{AT_ONCE, AT_ONCE_IN_LANES};
 use crate::implicit_rejection::{DHash, d_hash};
 use crate::material::{BlockNumbers, Class, Exponents, Numbers, Primes};
 use crate::natural::{bit_length, secret_bytes, to_bytes};
-use crate::parse::{self, Encoding};
+use crate::parse;
 use crate::parts::KeyParts;
 use crate::validate::{self, CheckedPublic};
 
@@ -81,9 +81,9 @@ impl PublicKey {
     ///
     /// [`Error::Rejected`]: the file has another format, or a number is not acceptable; the message
     /// says which.
-    #[cfg(feature = "pem")]
     pub fn from_bytes(file: &[u8]) -> Result<Self, Error> {
-        Self::parse(Encoding::Either, file)
+        let (n, e) = parse::public(file)?;
+        Self::from_components(&n, &e)
     }
 
     /// Reads DER: `SubjectPublicKeyInfo` or PKCS#1.
@@ -92,7 +92,8 @@ impl PublicKey {
     ///
     /// As [`from_bytes`](Self::from_bytes).
     pub fn from_der(der: &[u8]) -> Result<Self, Error> {
-        Self::parse(Encoding::Der, der)
+        let (n, e) = parse::public_der(der)?;
+        Self::from_components(&n, &e)
     }
 
     /// Reads PEM text: `SubjectPublicKeyInfo` or PKCS#1.
@@ -100,14 +101,8 @@ impl PublicKey {
     /// # Errors
     ///
     /// As [`from_bytes`](Self::from_bytes).
-    #[cfg(feature = "pem")]
     pub fn from_pem(pem: &str) -> Result<Self, Error> {
-        Self::parse(Encoding::Pem, pem.as_bytes())
-    }
-
-    fn parse(encoding: Encoding, input: &[u8]) -> Result<Self, Error> {
-        let (n, e) = parse::public(encoding, input)?;
-        Self::from_components(&n, &e)
+        Self::from_bytes(pem.as_bytes())
     }
 
     /// Creates a key from big-endian numbers.
@@ -181,9 +176,8 @@ impl PrivateKey {
     ///
     /// [`Error::Rejected`]: the file has another format, or the numbers do not fit each other; the
     /// message says which.
-    #[cfg(feature = "pem")]
     pub fn from_bytes(file: &[u8]) -> Result<Self, Error> {
-        Self::from_parts(&parse::private(Encoding::Either, file)?)
+        Self::from_parts(&parse::private(file)?)
     }
 
     /// Reads DER: PKCS#8 or PKCS#1, not encrypted.
@@ -192,7 +186,7 @@ impl PrivateKey {
     ///
     /// As [`from_bytes`](Self::from_bytes).
     pub fn from_der(der: &[u8]) -> Result<Self, Error> {
-        Self::from_parts(&parse::private(Encoding::Der, der)?)
+        Self::from_parts(&parse::private_der(der)?)
     }
 
     /// Reads PEM text: PKCS#8 or PKCS#1, not encrypted.
@@ -200,9 +194,8 @@ impl PrivateKey {
     /// # Errors
     ///
     /// As [`from_bytes`](Self::from_bytes).
-    #[cfg(feature = "pem")]
     pub fn from_pem(pem: &str) -> Result<Self, Error> {
-        Self::from_parts(&parse::private(Encoding::Pem, pem.as_bytes())?)
+        Self::from_bytes(pem.as_bytes())
     }
 
     /// Creates a key from its numbers.

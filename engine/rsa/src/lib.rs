@@ -6,7 +6,6 @@ mod blinding;
 mod constant_time;
 pub mod eme_pkcs1v15;
 mod encode;
-#[cfg(feature = "signature")]
 mod encoded;
 mod encryption;
 mod error;
@@ -15,7 +14,6 @@ mod fault;
 #[cfg(test)]
 mod faults;
 mod fresh;
-#[cfg(feature = "keygen")]
 mod generate;
 mod hash;
 mod hasher;
@@ -34,7 +32,6 @@ mod operations;
 mod parse;
 mod parts;
 mod path;
-#[cfg(feature = "pem")]
 pub mod pem;
 pub mod pkcs1v15;
 mod plan;
@@ -49,18 +46,14 @@ mod test_keys;
 mod validate;
 mod workspace;
 
-#[cfg(feature = "signature")]
 pub use ::signature;
 pub use error::{
     Error, Expected, Found, MODULUS_BITS_MAX, MODULUS_BITS_MIN, MODULUS_BYTES_MAX, Misuse, Prime,
     Rejected, Unavailable,
 };
-#[cfg(feature = "keygen")]
 pub use generate::{Generation, Progress};
 pub use hash::{Digest, Hash};
-#[cfg(feature = "signature")]
-pub use hasher::HashFunction;
-pub use hasher::Hasher;
+pub use hasher::{HashFunction, Hasher};
 pub use implicit_rejection::RejectionKey;
 pub use key::{PrivateKey, PublicKey};
 pub use oaep::Oaep;

@@ -17,69 +17,56 @@ pub(crate) use der::{private_info, private_pkcs1, public_info, public_pkcs1};
 
 use zeroize::Zeroizing;
 
-#[cfg(feature = "pem")]
-use crate::error::Found;
-use crate::error::{Error, Expected, Rejected};
+use crate::error::{Error, Expected, Found, Rejected};
 use crate::parts::KeyParts;
-#[cfg(feature = "pem")]
 use crate::pem;
 
-/// The encoding of the input.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Encoding {
-    Der,
-    #[cfg(feature = "pem")]
-    Pem,
-    /// PEM if there is a BEGIN line, otherwise DER.
-    #[cfg(feature = "pem")]
-    Either,
-}
-
-/// Reads the numbers of a private key.
-pub(crate) fn private(encoding: Encoding, input: &[u8]) -> Result<KeyParts, Error> {
-    match block(encoding, input, Expected::PrivateKey)? {
+/// Reads the numbers of a private key: PEM if there is a BEGIN line, otherwise DER.
+pub(crate) fn private(file: &[u8]) -> Result<KeyParts, Error> {
+    match block(file, Expected::PrivateKey)? {
         Some(block) => der::private(&block),
-        None => der::private(input),
+        None => der::private(file),
     }
 }
 
-/// Reads n and e of a public key.
-pub(crate) fn public(encoding: Encoding, input: &[u8]) -> Result<(Vec<u8>, Vec<u8>), Error> {
-    match block(encoding, input, Expected::PublicKey)? {
+/// Reads n and e of a public key, as [`private`].
+pub(crate) fn public(file: &[u8]) -> Result<(Vec<u8>, Vec<u8>), Error> {
+    match block(file, Expected::PublicKey)? {
         Some(block) => der::public(&block),
-        None => der::public(input),
+        None => der::public(file),
     }
 }
 
-/// Returns the DER of the key's PEM block; `None` if the input is DER.
-fn block(
-    encoding: Encoding,
-    input: &[u8],
-    #[cfg_attr(not(feature = "pem"), expect(unused_variables, reason = "it is a PEM label"))]
-    expected: Expected,
-) -> Result<Option<Zeroizing<Vec<u8>>>, Error> {
+/// Reads the numbers of a private key in DER.
+pub(crate) fn private_der(der: &[u8]) -> Result<KeyParts, Error> {
+    if is_der(der)? { der::private(der) } else { Err(Rejected::NotDer.into()) }
+}
+
+/// Reads n and e of a public key in DER.
+pub(crate) fn public_der(der: &[u8]) -> Result<(Vec<u8>, Vec<u8>), Error> {
+    if is_der(der)? { der::public(der) } else { Err(Rejected::NotDer.into()) }
+}
+
+fn is_der(input: &[u8]) -> Result<bool, Error> {
     if input.len() > LIMIT_BYTES {
         let (found_bytes, limit_bytes) = (input.len(), LIMIT_BYTES);
         return Err(Rejected::InputLength { found_bytes, limit_bytes }.into());
     }
-    let is_der = input.first() == Some(&SEQUENCE);
-    match encoding {
-        Encoding::Der if is_der => Ok(None),
-        Encoding::Der => Err(Rejected::NotDer.into()),
-        #[cfg(feature = "pem")]
-        Encoding::Pem => pem_block(input, expected)?.ok_or(Rejected::NotPem.into()).map(Some),
-        #[cfg(feature = "pem")]
-        Encoding::Either => match pem_block(input, expected) {
-            Ok(None) if !is_der => Err(Rejected::NotAKey.into()),
-            // DER may contain any text
-            Err(Error::Rejected(Rejected::PemLine)) if is_der => Ok(None),
-            block => block,
-        },
+    Ok(input.first() == Some(&SEQUENCE))
+}
+
+/// Returns the DER of the key's PEM block; `None` if the file is DER.
+fn block(file: &[u8], expected: Expected) -> Result<Option<Zeroizing<Vec<u8>>>, Error> {
+    let is_der = is_der(file)?;
+    match pem_block(file, expected) {
+        Ok(None) if !is_der => Err(Rejected::NotAKey.into()),
+        // DER may contain any text
+        Err(Error::Rejected(Rejected::PemLine)) if is_der => Ok(None),
+        block => block,
     }
 }
 
 /// Returns the DER of the first PEM block with an expected label; `None` if there is no block.
-#[cfg(feature = "pem")]
 fn pem_block(file: &[u8], expected: Expected) -> Result<Option<Zeroizing<Vec<u8>>>, Error> {
     let labels: &[&[u8]] = match expected {
         // The DER says whether a key of SEC 1 is one: OpenSSL takes PKCS#8 in such a block, too.

@@ -8,13 +8,10 @@ use crate::algorithm;
 use crate::error::{Error, MODULUS_BYTES_MAX, Rejected};
 use crate::hash::Hash;
 
-#[cfg(feature = "signature")]
 mod keys;
 
-#[cfg(feature = "signature")]
 pub use keys::{SigningKey, VerifyingKey};
 
-#[cfg(feature = "signature")]
 crate::encoded::signature! {
     /// An RSASSA-PKCS1-v1_5 signature, not verified.
 }
@@ -99,33 +96,6 @@ mod tests {
 
     use super::*;
 
-    /// ```text
-    /// printf abc | openssl dgst -sha256 -sign KEY |
-    ///     openssl pkeyutl -verifyrecover -inkey KEY -pkeyopt rsa_padding_mode:none | xxd -p
-    /// ```
-    /// with `vectors/keys/rsa-512.pem`: the encoding depends on the size of the key only.
-    const SHA256_ABC_512: &str = "\
-        0001ffffffffffffffffffff003031300d060960864801650304020105000420ba7816bf8f01cfea\
-        414140de5dae2223b00361a396177a9cb410ff61f20015ad";
-
-    /// Made in the same way, with `-sha3-512` and `vectors/keys/rsa-1024.pem`.
-    const SHA3_512_ABC_1024: &str = "\
-        0001ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff\
-        ffffffff003051300d060960864801650304020a05000440b751850b1a57168a5693cd924b6b096e\
-        08f621827444f70d884f5d0240d2712e10e116e9192af3c91a7ec57647e3934057340b4cf408d5a5\
-        6592f8274eec53f0";
-
-    #[test]
-    fn encodes_as_openssl() {
-        for (hash, expected) in
-            [(Hash::Sha256, SHA256_ABC_512), (Hash::Sha3_512, SHA3_512_ABC_1024)]
-        {
-            let mut em = vec![0xa5; expected.len() / 2];
-            encode(&mut em, hash, hash.digest(b"abc").as_ref()).unwrap();
-            assert_eq!(hex::encode(&em), expected);
-        }
-    }
-
     #[test]
     fn the_smallest_modulus_has_eight_bytes_of_padding() {
         let digest = Hash::Sha512.digest(b"abc");
@@ -141,35 +111,6 @@ mod tests {
         );
         assert_eq!(em, [0xa5; 93], "untouched");
         assert!(!matches(&em, Hash::Sha512, digest.as_ref()));
-    }
-
-    #[test]
-    fn a_caller_built_t_is_encoded_alike() {
-        let digest = Hash::Sha256.digest(b"abc");
-        let t = [Hash::Sha256.digest_info_prefix(), digest.as_ref()].concat();
-        let (mut em, mut raw) = ([0; 128], [1; 128]);
-        encode(&mut em, Hash::Sha256, digest.as_ref()).unwrap();
-        encode_raw(&mut raw, &t).unwrap();
-        assert_eq!(em, raw);
-        assert!(matches_raw(&em, &t) && !matches_raw(&em, &t[1..]));
-        // TLS 1.0 has no prefix before the two digests
-        let both = Hash::Md5Sha1.digest(b"abc");
-        encode(&mut em, Hash::Md5Sha1, both.as_ref()).unwrap();
-        assert!(matches_raw(&em, both.as_ref()));
-        assert_eq!(
-            encode_raw(&mut em, &[7; 118]),
-            Err(Rejected::ModulusSmall { found_bytes: 128, needed_bytes: 129 }.into())
-        );
-    }
-
-    #[test]
-    fn a_digest_of_another_length_is_refused() {
-        let mut em = [0; 256];
-        assert_eq!(
-            encode(&mut em, Hash::Sha256, &[0; 20]),
-            Err(Rejected::DigestLength { found_bytes: 20, expected_bytes: 32 }.into())
-        );
-        assert!(!matches(&em, Hash::Sha256, &[0; 20]));
     }
 
     #[test]

@@ -6,17 +6,14 @@
 use crate::error::{Error, MODULUS_BYTES_MAX, Misuse, Rejected, Unavailable};
 use crate::mgf1;
 
-#[cfg(feature = "signature")]
 mod keys;
 mod parameters;
 #[cfg(test)]
 mod tests;
 
-#[cfg(feature = "signature")]
 pub use keys::{SigningKey, VerifyingKey};
 pub use parameters::{Pss, Salt};
 
-#[cfg(feature = "signature")]
 crate::encoded::signature! {
     /// An RSASSA-PSS signature, not verified.
 }

@@ -133,10 +133,7 @@ impl PublicKey {
         digest: &[u8],
         signature: &[u8],
     ) -> Result<(), Error> {
-        hash.check(digest)?;
-        let mut em = [0; MODULUS_BYTES_MAX];
-        let em = self.recover(workspace, signature, &mut em)?;
-        Rejected::unless_valid(pkcs1v15::matches(em, hash, digest))
+        self.verify(workspace, Padding::Pkcs1v15(hash), digest, signature)
     }
 
     /// Like [`verify_pss`](Self::verify_pss), with this workspace, for the digest of a message.
@@ -151,26 +148,25 @@ impl PublicKey {
         digest: &[u8],
         signature: &[u8],
     ) -> Result<(), Error> {
-        pss.hash().check(digest)?;
-        let mut em = [0; MODULUS_BYTES_MAX];
-        let em = self.recover(workspace, signature, &mut em)?;
-        pss::verify(em, self.bits(), pss, digest)
+        self.verify(workspace, Padding::Pss(pss), digest, signature)
     }
 
-    /// Recovers the encoded message of a signature.
-    fn recover<'a>(
+    fn verify(
         &self,
         workspace: &mut Workspace,
+        padding: Padding,
+        digest: &[u8],
         signature: &[u8],
-        em: &'a mut [u8; MODULUS_BYTES_MAX],
-    ) -> Result<&'a [u8], Error> {
+    ) -> Result<(), Error> {
+        padding.hash().check(digest)?;
         if signature.len() != self.size() {
             return Err(Rejected::SignatureInvalid.into());
         }
+        let mut em = [0; MODULUS_BYTES_MAX];
         let em = &mut em[..signature.len()];
         em.copy_from_slice(signature);
         self.public(workspace, em).map_err(|_| Rejected::SignatureInvalid)?;
-        Ok(em)
+        Rejected::unless_valid(padding.matches(em, self.bits(), digest))
     }
 }
 

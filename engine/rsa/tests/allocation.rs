@@ -2,11 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use sha2::Sha256;
-use tollgate_rsa::signature::{Keypair, Signer, Verifier};
 use tollgate_rsa::{
-    Form, Hash, Oaep, Plans, PrivateKey, PrivateRequest, Pss, TlsVersions, Workspace, pkcs1v15,
-    private_batch, pss,
+    Form, Hash, Oaep, Plans, PrivateKey, PrivateRequest, Pss, TlsVersions, Workspace, private_batch,
 };
 
 #[test]
@@ -47,22 +44,4 @@ fn operations_do_not_allocate() {
     // single operations, or for four times 64 batches.
     let allocations = allocation_counter::measure(|| (0..300).for_each(|_| run()));
     assert_eq!(allocations.count_total, 0);
-}
-
-/// The traits of `signature` allocate only the returned signature.
-#[test]
-fn signers_allocate_the_signature_and_nothing_else() {
-    let key = PrivateKey::from_pem(include_str!("../../../vectors/keys/rsa-1024.pem")).unwrap();
-    let key = std::sync::Arc::new(key);
-    let of_pkcs1 = pkcs1v15::SigningKey::<Sha256>::new(std::sync::Arc::clone(&key));
-    let of_pss = pss::SigningKey::<Sha256>::new(key);
-    let verify = (of_pkcs1.verifying_key(), of_pss.verifying_key());
-    let run = || {
-        verify.0.verify(b"message", &of_pkcs1.sign(b"message")).unwrap();
-        verify.1.verify(b"message", &of_pss.sign(b"message")).unwrap();
-    };
-    run();
-    let allocations = allocation_counter::measure(|| (0..600).for_each(|_| run()));
-    assert_eq!(allocations.count_total, 1200);
-    assert_eq!(allocations.bytes_total, 1200 * 128);
 }

@@ -27,7 +27,8 @@ use crate::error::CliError;
 
 /// The options of the program.
 #[derive(Debug, Parser)]
-#[command(name = "tollgate", version, about = ABOUT, after_help = AFTER, disable_help_subcommand = true)]
+#[command(name = "tollgate", version, about = ABOUT, after_help = AFTER)]
+#[command(disable_help_subcommand = true)]
 pub struct Options {
     #[command(subcommand)]
     verb: Verb,

@@ -238,7 +238,7 @@ pub const SESSIONS_PER_S_WITHIN: Quantity = Quantity::known("sessions_per_s_with
 /// Parameter: the objective: a quantile of the time from the intended start, and its limit:
 /// `p99:20ms`.
 pub const SLO: &str = "slo";
-/// Parameter: the arrivals of an open loop: `poisson`, `constant`, `pareto`, `bursts`, `trace`.
+/// Parameter: the arrivals of an open loop: `poisson`, `constant`, `gamma`.
 pub const ARRIVALS: &str = "arrivals";
 /// Parameter: arrivals per second of an open loop.
 pub const OFFERED_PER_S: &str = "offered_per_s";

@@ -10,11 +10,10 @@
 //! The audit cannot see how often a loop runs. The kernel computes that from the caller's sizes,
 //! and [`whole`] repeats the calculation.
 
-use crate::kernels::{self, Multiplies, Row, TABLE, Work};
+use crate::kernels::{self, Multiplies, Row, Work};
 use crate::machine_code::{Function, Program};
-use crate::workspace::Workspace;
 
-mod whole;
+pub(super) mod whole;
 
 /// Returns a finding for each function whose multiplications differ from those of its row.
 pub(super) fn check(program: &Program, rows: &[Row]) -> Vec<String> {
@@ -29,14 +28,6 @@ pub(super) fn check(program: &Program, rows: &[Row]) -> Vec<String> {
             findings.push(format!("{}: {counted}; no row declares them", part.name));
         }
     }
-    findings
-}
-
-/// Returns a finding for each kernel whose tiles do not add up to the model's formula, or whose
-/// header does not state this formula.
-pub(super) fn of_whole_kernels(workspace: &Workspace) -> Vec<String> {
-    let mut findings = whole::differences(TABLE);
-    findings.extend(whole::headers(workspace));
     findings
 }
 

@@ -191,12 +191,7 @@ impl Walk<'_> {
     }
 
     fn returned(&mut self, state: &State) {
-        match &mut self.returns {
-            None => self.returns = Some(state.clone()),
-            Some(returns) => {
-                returns.join(state);
-            }
-        }
+        self.returns.get_or_insert_with(|| state.clone()).join(state);
     }
 
     fn find(&mut self, at: &Instruction, what: &str) {
@@ -340,12 +335,6 @@ impl Walk<'_> {
         if returns { Next::On } else { Next::End }
     }
 
-    /// Returns whether a callee's row declares this argument as a pointer to a struct.
-    fn takes_struct(&self, callee: &str, register: Gpr) -> bool {
-        kernels::declared(self.rows, callee)
-            .is_some_and(|(row, _)| row.structs.iter().any(|(taken, _)| *taken == register))
-    }
-
     /// Records the call. Returns false if the callee never returns.
     fn call_to(&mut self, at: &Instruction, state: &State, target: u64, pushed: i64) -> bool {
         let Some(callee) = self.program.callee(target).map(str::to_owned) else {
@@ -371,10 +360,9 @@ impl Walk<'_> {
         if never_returns(&callee) {
             return false;
         }
-        for register in ARGUMENTS {
-            if let Value::Struct(structure) = state.register(register)
-                && self.takes_struct(&callee, register)
-            {
+        let row = kernels::declared(self.rows, &callee).map(|(row, _)| row);
+        for (register, _) in row.iter().flat_map(|row| row.structs) {
+            if let Value::Struct(structure) = state.register(*register) {
                 self.seen.through.insert(structure.argument);
             }
         }

@@ -85,11 +85,11 @@ pub(crate) struct State {
     vectors: [Value; MASKS],
     /// The lowest byte of each register if it is a constant, and the zero flag. The audit needs
     /// both to follow loops that count to 2.
-    bytes: [Option<u8>; 16],
+    pub(crate) bytes: [Option<u8>; 16],
     pub(crate) zero: Option<bool>,
     /// True if the lowest byte depends on a secret. It is separate since instructions may write
-    /// this byte alone.
-    lowest: [bool; 16],
+    /// this byte alone. After a copy it may be public although the other bytes are not.
+    pub(crate) lowest: [bool; 16],
     /// A bit for each register that may still contain the caller's argument.
     arguments: u16,
     /// True if the carry flag, or any other flag, depends on a secret.
@@ -148,21 +148,6 @@ impl State {
         self.lowest[register] = value.is_secret();
         self.bytes[register] = None;
         self.arguments &= !(1 << register);
-    }
-
-    /// Returns the lowest byte of a register, if it is a constant.
-    pub(crate) fn byte(&self, register: Gpr) -> Option<u8> {
-        self.bytes[register]
-    }
-
-    /// Sets whether the lowest byte of a register is secret. After a copy it may be public although
-    /// the other bytes are not.
-    pub(crate) fn set_lowest(&mut self, register: Gpr, secret: bool) {
-        self.lowest[register] = secret;
-    }
-
-    pub(crate) fn set_byte(&mut self, register: Gpr, byte: Option<u8>) {
-        self.bytes[register] = byte;
     }
 
     /// Writes the lowest one or two bytes of a register. The other bytes keep their values.

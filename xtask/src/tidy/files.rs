@@ -1,6 +1,5 @@
 //! A file of Rust is named after its contents, has at most [`LINES_MAX`] lines of at most
-//! [`COLUMNS_MAX`] columns, and is not included by the other half of the project. Files and lines
-//! that are longer may only become fewer.
+//! [`COLUMNS_MAX`] columns, and is not included by the other half of the project.
 //!
 //! [`sizes`] prints the lines and the words of each part. They may only fall.
 
@@ -9,14 +8,12 @@ use crate::workspace::{File, Workspace};
 
 const LINES_MAX: usize = 500;
 const COLUMNS_MAX: usize = 100;
-/// The most files and lines that are too long.
-const LONG_MAX: usize = 47;
 const FORBIDDEN: [&str; 4] = ["common", "helpers", "misc", "utils"];
 /// They share no source files; the ladder uses the engine's public API.
 const HALVES: [&str; 2] = ["engine/", "ladder/"];
 
 pub(super) fn check(workspace: &Workspace) -> Vec<Finding> {
-    let (mut findings, long) = (Vec::new(), long(workspace));
+    let mut findings = Vec::new();
     for file in workspace.rust_files() {
         let mut find = |line: usize, what: &str, remedy: &str| {
             findings.push(Finding::new(&file.path, line, what, remedy));
@@ -24,6 +21,14 @@ pub(super) fn check(workspace: &Workspace) -> Vec<Finding> {
         let mut names = file.path.trim_end_matches(".rs").split('/');
         if names.any(|name| FORBIDDEN.contains(&name)) {
             find(1, "the name says nothing about the contents", "name it after its one idea");
+        }
+        let lines = file.text.lines().count();
+        if lines > LINES_MAX {
+            find(LINES_MAX, &format!("{lines} lines are too many"), "split it");
+        }
+        let columns = file.text.lines().map(|line| line.chars().count()).enumerate();
+        for (at, columns) in columns.filter(|(_, columns)| *columns > COLUMNS_MAX) {
+            find(at + 1, &format!("{columns} columns are too many"), "break the line");
         }
         let Some(half) = HALVES.iter().find(|half| file.path.starts_with(**half)) else { continue };
         for (at, line) in file.text.lines().enumerate() {
@@ -35,28 +40,7 @@ pub(super) fn check(workspace: &Workspace) -> Vec<Finding> {
             }
         }
     }
-    if long.len() > LONG_MAX {
-        findings.extend(long);
-    }
     findings
-}
-
-/// Returns a finding for each file and each line that is too long.
-fn long(workspace: &Workspace) -> Vec<Finding> {
-    let mut found = Vec::new();
-    for file in workspace.rust_files() {
-        let lines = file.text.lines().count();
-        let what = |count, of| format!("{count} {of} are too many");
-        if lines > LINES_MAX {
-            found.push(Finding::new(&file.path, LINES_MAX, what(lines, "lines"), "split it"));
-        }
-        let columns = file.text.lines().map(|line| line.chars().count()).enumerate();
-        let long = columns.filter(|(_, columns)| *columns > COLUMNS_MAX);
-        found.extend(long.map(|(at, columns)| {
-            Finding::new(&file.path, at + 1, what(columns, "columns"), "break the line")
-        }));
-    }
-    found
 }
 
 /// Returns the path in a line with `#[path = "..."]` or `include!("...")`.
@@ -89,13 +73,12 @@ pub(super) fn sizes(workspace: &Workspace) -> Vec<String> {
         format!("{}: {sum} lines of Rust, at most {max}", folders.join(" "))
     };
     let words = format!("pages: {words} words, at most {WORDS_MAX}");
-    let long = format!("files and lines too long: {}, at most {LONG_MAX}", long(workspace).len());
-    PARTS.into_iter().map(part).chain([words, long]).collect()
+    PARTS.into_iter().map(part).chain([words]).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{check, long, sizes};
+    use super::{check, sizes};
     use crate::workspace::fake;
 
     fn findings(path: &str, text: &str) -> usize {
@@ -107,11 +90,8 @@ mod tests {
         assert_eq!(findings("engine/a/src/utils.rs", ""), 1);
         assert_eq!(findings("engine/a/tests/common/mod.rs", ""), 1);
         assert_eq!(findings("engine/a/src/common_prefix.rs", ""), 0);
-        let long = |text: &str| long(&fake::workspace(&[], &[("b.rs", text)])).len();
-        assert_eq!(
-            ["x\n".repeat(501), "é".repeat(100), "é".repeat(101)].map(|t| long(&t)),
-            [1, 0, 1]
-        );
+        let texts = ["x\n".repeat(501), "é".repeat(100), "é".repeat(101)];
+        assert_eq!(texts.map(|text| findings("b.rs", &text)), [1, 0, 1]);
         let other = "#[path = \"../../../../engine/mont/tests/judge/mod.rs\"]\nmod judge;\n";
         assert_eq!(findings("ladder/1-kernel/judge/src/lib.rs", other), 1);
         assert_eq!(findings("fuzz/fuzz_targets/a.rs", "#[path = \"../../ladder/a.rs\"]\n"), 0);

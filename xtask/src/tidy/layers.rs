@@ -1,18 +1,18 @@
 //! A crate depends only on crates of a strictly lower layer. The engine never depends on the
 //! ladder; the ladder uses the engine only through its public API. Neither depends on `papers/`,
-//! except for the program and the data of the publications. Kernels may depend on a short list of
-//! crates.
+//! except for the program and the data of the publications.
 
 use super::Finding;
 use crate::workspace::{Crate, File, Workspace};
 
-/// Crates of kernels. They may depend on no external crates except [`KERNELS_MAY_USE`].
-const KERNEL_CRATES: [&str; 1] = ["tollgate-mont"];
-const KERNELS_MAY_USE: [&str; 1] = ["zeroize"];
+/// The crate of kernels, and the only external crate that it may depend on.
+const KERNEL_CRATE: &str = "tollgate-mont";
+const KERNELS_MAY_USE: &str = "zeroize";
 /// Crates of the ladder that tests of the engine may use: test tools, the checks of kernels, and
 /// the peer of a connection. These pairs are exempt from both rules.
-const ENGINE_TESTS_MAY_USE: [(&str, &str); 9] = [
+const ENGINE_TESTS_MAY_USE: [(&str, &str); 10] = [
     ("tollgate-cpu", "tollgate-rerun"),
+    ("tollgate-cuda", "tollgate-rerun"),
     ("tollgate-curves", "tollgate-bench"),
     ("tollgate-curves", "tollgate-rerun"),
     ("tollgate-mont", "tollgate-judge"),
@@ -48,65 +48,47 @@ fn check_file(file: &File) -> Vec<Finding> {
 
 fn check_crate(workspace: &Workspace, krate: &Crate) -> Vec<Finding> {
     let manifest = krate.manifest();
-    let line = |name: &str| workspace.file(&manifest).map_or(1, |file| file.line_that_starts(name));
-    let mut findings = Vec::new();
-
     let (Some(layer), Some(_)) = (krate.layer, krate.marked_unsafe) else {
         let remedy = "add [package.metadata.tollgate] with layer = N and unsafe = true or false";
         return vec![Finding::new(&manifest, 1, "the crate does not say its layer", remedy)];
     };
+    let is_of = |part: &str, krate: &Crate| krate.folder.starts_with(part);
+    let mut findings = Vec::new();
     for dependency in &krate.dependencies {
         let name = &dependency.name;
-        if let Some(below) = workspace.crates.iter().find(|other| other.name == *name) {
-            let pair = (krate.name.as_str(), name.as_str());
-            // A crate that depends on itself, to enable its features for its tests.
-            if pair.0 == pair.1 && !dependency.normal {
-                continue;
+        let mut find = |what: String, remedy: &str| {
+            let line = workspace.file(&manifest).map_or(1, |file| file.line_that_starts(name));
+            findings.push(Finding::new(&manifest, line, what, remedy));
+        };
+        let pair = (krate.name.as_str(), name.as_str());
+        let Some(below) = workspace.crates.iter().find(|other| other.name == *name) else {
+            if dependency.normal && pair.0 == KERNEL_CRATE && pair.1 != KERNELS_MAY_USE {
+                let remedy = format!("kernels depend on {KERNELS_MAY_USE} only");
+                find(format!("kernels depend on {name}"), &remedy);
             }
-            if !dependency.normal && ENGINE_TESTS_MAY_USE.contains(&pair) {
-                continue;
-            }
-            if krate.folder.starts_with("engine/") && below.folder.starts_with("ladder/") {
-                findings.push(Finding::new(
-                    &manifest,
-                    line(name),
-                    format!("the engine depends on {name}, a crate of the ladder"),
-                    "move what both need into the engine, or list the test in tidy/layers.rs",
-                ));
-            }
-            if below.folder.starts_with("papers/")
-                && !krate.folder.starts_with("papers/")
-                && (krate.folder.starts_with("engine/") || krate.name != PAPERS_USER)
-                && (krate.folder.starts_with("engine/") || *name != PAPERS_DATA)
-            {
-                findings.push(Finding::new(
-                    &manifest,
-                    line(name),
-                    format!("depends on {name}, a crate of papers/"),
-                    format!("only {PAPERS_USER} uses these; figures are in {PAPERS_DATA}"),
-                ));
-            }
-            // A crate without a layer is reported separately.
-            if let Some(other) = below.layer.filter(|other| *other >= layer)
-                && krate.name != EXEMPT
-            {
-                findings.push(Finding::new(
-                    &manifest,
-                    line(name),
-                    format!("layer {layer} depends on {name} of layer {other}"),
-                    "depend on lower layers only, or move what both need further down",
-                ));
-            }
-        } else if dependency.normal
-            && KERNEL_CRATES.contains(&krate.name.as_str())
-            && !KERNELS_MAY_USE.contains(&name.as_str())
+            continue;
+        };
+        // A crate may depend on itself, to enable its features for its tests.
+        let may_test = pair.0 == pair.1 || ENGINE_TESTS_MAY_USE.contains(&pair);
+        if !dependency.normal && may_test {
+            continue;
+        }
+        if is_of("engine/", krate) && is_of("ladder/", below) {
+            let remedy = "move what both need into the engine, or list the test in tidy/layers.rs";
+            find(format!("the engine depends on {name}, a crate of the ladder"), remedy);
+        }
+        let uses_papers = is_of("papers/", krate)
+            || is_of("ladder/", krate) && (krate.name == PAPERS_USER || *name == PAPERS_DATA);
+        if is_of("papers/", below) && !uses_papers {
+            let remedy = format!("only {PAPERS_USER} uses these; figures are in {PAPERS_DATA}");
+            find(format!("depends on {name}, a crate of papers/"), &remedy);
+        }
+        // A crate without a layer is reported separately.
+        if let Some(other) = below.layer.filter(|other| *other >= layer)
+            && krate.name != EXEMPT
         {
-            findings.push(Finding::new(
-                &manifest,
-                line(name),
-                format!("kernels depend on {name}"),
-                format!("kernels depend on {} only", KERNELS_MAY_USE.join(", ")),
-            ));
+            let remedy = "depend on lower layers only, or move what both need further down";
+            find(format!("layer {layer} depends on {name} of layer {other}"), remedy);
         }
     }
     findings
@@ -180,11 +162,8 @@ mod tests {
 
     #[test]
     fn a_kernel_may_use_zeroize_and_judges_but_no_other_crate() {
-        let allowed = [fake::dependency("zeroize"), fake::dev_dependency("num-bigint")];
-        let mut mont = krate("tollgate-mont", 1, &allowed);
-        assert!(findings(&[mont.clone()]).is_empty());
-
-        mont.dependencies.push(fake::dependency("libc"));
+        let mut mont = krate("tollgate-mont", 1, &["zeroize", "libc"].map(fake::dependency));
+        mont.dependencies.push(fake::dev_dependency("num-bigint"));
         let [only] = &findings(&[mont])[..] else { panic!("one finding") };
         assert!(only.contains("kernels depend on libc"), "{only}");
     }

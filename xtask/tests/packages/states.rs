@@ -8,7 +8,7 @@ use crate::folder;
 use crate::system::{System, packages_of, scratch};
 
 const CONFIGURATION: &str = "/etc/ssl/tollgate.cnf";
-const SETTING: &str = "linger_us_max = 99";
+const SETTING: &str = "async = off";
 /// Signs with OpenSSL's command, under the configuration of the package.
 const SIGN: &str =
     "OPENSSL_CONF=/etc/ssl/tollgate.cnf openssl dgst -sha256 -sign /srv/key.pem /etc/passwd";

@@ -1,10 +1,9 @@
-//! Products of numbers in limbs, computed in lane blocks, and the final reduction.
+//! The final reduction of numbers in lane blocks, to limbs.
 
 use zeroize::Zeroize;
 
 use super::{Blocks, LIMBS, low};
 use crate::carry;
-use crate::contract::Kernel;
 use crate::modulus::Modulus;
 use crate::word::{Row, Word, bits_at};
 
@@ -18,30 +17,6 @@ impl Blocks {
         assert!(z.len() == m.k() && Self::of_limbs(m.shape()) == Some(self), "m has another size");
         canonical(z, x, number, self, m);
     }
-}
-
-/// z := x * y * 2^{-64 K} mod m, each of K limbs: the same product as that of the limb kernels, but
-/// always below m. `set` is m in lane blocks. `t` has three rows for each row of `set`.
-pub(crate) fn amm<K: Kernel<Word = Row>>(
-    kernel: K,
-    set: &Modulus<Row>,
-    m: &Modulus<u64>,
-    z: &mut [u64],
-    x: &[u64],
-    y: &[u64],
-    t: &mut [Row],
-) {
-    let blocks = Blocks::of_shape(set.shape());
-    let (a, t) = t.split_at_mut(blocks.k);
-    let (b, t) = t.split_at_mut(blocks.k);
-    let (product, t) = t.split_at_mut(blocks.k);
-    blocks.pack(a, 0, x);
-    blocks.pack(b, 0, y);
-    kernel.amm(product, a, b, set, t);
-    // `product` may be 8m or more, since x and y may be that large. But `product` is below R, and
-    // the other operand is below m.
-    kernel.amm(a, product, set.exit_factor(), set, t);
-    canonical(z, a, 0, blocks, m);
 }
 
 /// z := x mod m for the x < 8m in the lanes of `number`.

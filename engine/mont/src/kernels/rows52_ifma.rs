@@ -21,10 +21,11 @@
 // does not need. After them, it would begin when they end, and no other work would overlap with it.
 //
 // Square. t = 2c + d: c are the products of different digits, d the squares of digits. A fold row
-// adds t_i * b1 to t. Here all fold rows but one add t_i * half to c, in the same registers. A column
-// is doubled and gets its half product of d when it is folded, so c and t need no memory. The last
-// fold row adds t_i * b1 to t: it determines the bound, and 2 * half may be nearly 2m. The rows
-// before add less than 2m * B^{W-1}, the last one less than m * B^W, and the textbook row m * B^W.
+// adds t_i * b1 to t. Here all fold rows but one add t_i * half to c, in the same registers. A
+// column is doubled and gets its half product of d when it is folded, so c and t need no memory.
+// The last fold row adds t_i * b1 to t: it determines the bound, and 2 * half may be nearly 2m. The
+// rows before add less than 2m * B^{W-1}, the last one less than m * B^W, and the textbook row
+// m * B^W.
 //
 // Columns of c gain at most 2W half products of c and 2W of fold rows: with doubling, d, the last
 // two rows and a carry (8W + 5) * 2^52 + 2^12 < 2^63.

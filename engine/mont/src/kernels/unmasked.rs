@@ -4,8 +4,8 @@
 //! clear, such a load takes some 60 cycles longer on Intel's processors, each time; a load that
 //! selects anything sets the bit. Operating systems clear accessed bits to find pages that no one
 //! uses. A select by masked loads would then take a time that depends on which entries it has
-//! selected so far. The example `accessed_bit` of `tollgate-calibrate` measures the effect. A load
-//! of what a masked store has just written also takes longer for some masks than for others.
+//! selected so far. A load of what a masked store has just written also takes longer for some masks
+//! than for others.
 //!
 //! `xtask audit` therefore refuses vector operations with a mask and a memory operand. It is also
 //! what shows that the compiler has not spilled a vector and used the copy as such an operand.

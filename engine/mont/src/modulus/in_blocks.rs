@@ -6,13 +6,11 @@ use crate::blocks::Blocks;
 use crate::word::{Digit, LANES, Row, Scalar, Word};
 
 impl Modulus<Row> {
-    /// Returns m in lane blocks, as each of the numbers that share the rows. `k` is its size in
-    /// limbs.
-    pub(super) fn in_blocks(blocks: Blocks, m: &[u64], k: usize, field: &mut Field<'_>) -> Self {
+    /// Returns m in lane blocks, as each of the numbers that share the rows.
+    pub(super) fn in_blocks(blocks: Blocks, m: &[u64], field: &mut Field<'_>) -> Self {
         let pack = |x: &[u64]| packed(blocks, x);
         let mut this = Self::bare_in_blocks(blocks, m, field);
         let constants = field.constants(blocks.r_bits(), blocks.bits_max());
-        this.exit_factor = pack(&(0..k).fold(constants[1].clone(), |x, _| field.fold(&x, 64)));
         [this.one, this.rr, this.upper] = constants.map(|x| pack(&x));
         this.plain_one = pack(&[1]);
         this
@@ -41,14 +39,14 @@ impl Modulus<Row> {
         take(&mut self.k0, &q.k0);
     }
 
-    fn constants(&self) -> [&Vec<Row>; 6] {
-        let Self { m, one, rr, upper, fold, exit_factor, .. } = self;
-        [m, one, rr, upper, fold, exit_factor]
+    fn constants(&self) -> [&Vec<Row>; 5] {
+        let Self { m, one, rr, upper, fold, .. } = self;
+        [m, one, rr, upper, fold]
     }
 
-    fn constants_mut(&mut self) -> [&mut Vec<Row>; 6] {
-        let Self { m, one, rr, upper, fold, exit_factor, .. } = self;
-        [m, one, rr, upper, fold, exit_factor]
+    fn constants_mut(&mut self) -> [&mut Vec<Row>; 5] {
+        let Self { m, one, rr, upper, fold, .. } = self;
+        [m, one, rr, upper, fold]
     }
 
     pub(super) fn mark_rows_secret(&self) {

@@ -25,7 +25,6 @@ impl<W: Zeroize + Default> Modulus<W> {
             upper: Vec::new(),
             fold: Vec::new(),
             plain_one: Vec::new(),
-            exit_factor: Vec::new(),
             k0: W::default(),
             blocks: None,
         }

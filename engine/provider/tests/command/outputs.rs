@@ -216,21 +216,6 @@ fn deterministic_pkeyutl_outputs_are_equal() {
 }
 
 #[test]
-fn pkeyutl_with_pss() {
-    let folder = folder("rsa-2048.pem");
-    folder.write("input", &[7; 32]);
-    let options =
-        "-pkeyopt digest:sha256 -pkeyopt rsa_padding_mode:pss -pkeyopt rsa_pss_saltlen:max";
-    for (signer, verifier) in DIRECTIONS {
-        let sign = format!("pkeyutl -sign -inkey key.pem -in input -out signature {options}");
-        folder.openssl(signer, &sign);
-        let verify =
-            format!("pkeyutl -verify -inkey key.pem -in input -sigfile signature {options}");
-        folder.openssl(verifier, &verify);
-    }
-}
-
-#[test]
 fn pkeyutl_of_all_paddings_of_encryption() {
     let folder = folder("rsa-2048.pem");
     let oaep = "-pkeyopt rsa_padding_mode:oaep -pkeyopt";
@@ -306,26 +291,6 @@ fn rejects_implicitly(folder: &Folder) -> bool {
     !release.starts_with("3.0.") && !release.starts_with("3.1.")
 }
 
-#[test]
-fn keys_are_shown_and_written_the_same() {
-    for key in ["rsa-2048.pem", "rsa-2048-3primes.pem"] {
-        let folder = folder(key);
-        for words in [
-            "rsa -in key.pem -text -noout",
-            "rsa -in key.pem -check -noout",
-            "rsa -in key.pem -modulus -noout",
-            "rsa -in key.pem -outform DER -traditional",
-            "rsa -in key.pem -RSAPublicKey_out",
-            "pkey -in key.pem -text -check",
-            "pkey -in public.pem -pubin -text -pubcheck",
-            "pkey -in key.pem -outform DER",
-            "pkcs8 -topk8 -nocrypt -in key.pem",
-        ] {
-            folder.same(words);
-        }
-    }
-}
-
 /// With the property query of a configuration, OpenSSL generates the keys. A program that requires
 /// this provider gets its keys from it.
 #[test]
@@ -398,33 +363,6 @@ fn certificates_are_signed_and_verified() {
             folder.openssl(verifier, "req -in request.pem -noout -verify");
             folder.openssl(verifier, "verify -CAfile ca.pem leaf-cert.pem");
             folder.same("x509 -in leaf-cert.pem -noout -text");
-        }
-    }
-}
-
-#[test]
-fn messages_are_signed_and_encrypted() {
-    let folder = folder("rsa-2048.pem");
-    folder.openssl(false, "req -x509 -key key.pem -subj /CN=x -out c.pem");
-    let (pss, oaep) = ("-keyopt rsa_padding_mode:pss", "-keyopt rsa_padding_mode:oaep");
-    for (from, to) in DIRECTIONS {
-        for options in ["", pss, &format!("-md sha512 {pss} -keyopt rsa_pss_saltlen:digest")] {
-            let words = format!(
-                "cms -sign -nodetach -binary -in message -signer c.pem -inkey key.pem \
-                 {options} -outform DER -out signed"
-            );
-            folder.openssl(from, &words);
-            let verify = "cms -verify -binary -in signed -inform DER -CAfile c.pem -purpose any";
-            assert_eq!(folder.openssl(to, verify), [7; 100_000], "{options}");
-        }
-        for options in ["", oaep, &format!("{oaep} -keyopt rsa_oaep_md:sha256")] {
-            let words = format!(
-                "cms -encrypt -binary -aes128 -in message -outform DER -out hidden \
-                 -recip c.pem {options}"
-            );
-            folder.openssl(from, &words);
-            let decrypt = "cms -decrypt -binary -in hidden -inform DER -inkey key.pem";
-            assert_eq!(folder.openssl(to, decrypt), [7; 100_000], "{options}");
         }
     }
 }

@@ -19,29 +19,6 @@ fn counted(folder: &Folder, counter: &str) -> u64 {
     folder.counted(&format!("x25519_{counter}")).0
 }
 
-#[test]
-fn keys_are_read_and_written_as_without_the_module() {
-    let folder = folder();
-    for words in [
-        "pkey -in one.pem -text",
-        "pkey -in one.pem -text -noout -check",
-        "pkey -in one.pem -pubout",
-        "pkey -in one.pem -outform DER",
-        "pkey -in one.pem -pubout -outform DER",
-        "pkey -in one-public.pem -pubin -text -noout -pubcheck",
-        "pkey -in one-public.pem -pubin -outform DER",
-        "asn1parse -in one.pem",
-    ] {
-        folder.same(words);
-    }
-    folder.openssl(true, "pkcs8 -topk8 -in one.pem -passout pass:word -out locked.pem");
-    assert_eq!(
-        folder.openssl(true, "pkey -in locked.pem -passin pass:word"),
-        folder.read("one.pem")
-    );
-    assert_eq!(counted(&folder, "generations"), 0);
-}
-
 /// New keys belong to the module, and OpenSSL's own provider writes them.
 #[test]
 fn new_keys_are_written() {

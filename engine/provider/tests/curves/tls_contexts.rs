@@ -1,4 +1,5 @@
-//! TLS contexts that are made or used after libcrypto's cache of methods has changed, in one process.
+//! TLS contexts that are made or used after libcrypto's cache of methods has changed, in one
+//! process.
 
 use core::ffi::{CStr, c_char, c_void};
 use core::time::Duration;

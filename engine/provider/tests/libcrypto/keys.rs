@@ -2,7 +2,6 @@
 //! which provider generates keys.
 
 use core::ffi::CStr;
-use std::thread;
 
 use crate::host::libcrypto;
 use crate::host::numbers::{KEYPAIR, PUBLIC_KEY, numbers};
@@ -83,34 +82,4 @@ fn public_keys_verify_and_describe_themselves_as_openssl_does() {
         let ours = host.key_from_numbers(DEMAND, PUBLIC_KEY, numbers).unwrap();
         assert_eq!(ours.sizes(), theirs.sizes(), "{name}");
     }
-}
-
-/// Eight threads share a key, and also create and drop their own keys.
-#[test]
-fn threads_share_keys_and_drop_them_in_use() {
-    let host = Host::module();
-    let shared = host.key(&pem("rsa-2048.pem"));
-    let expected = host.sign(&shared, DEFAULT, c"SHA256", &[], b"a message").unwrap();
-    let text = pem("rsa-2048.pem");
-    let (ours, ()) = host.counted("signatures", || {
-        thread::scope(|scope| {
-            for _ in 0..8 {
-                scope.spawn(|| {
-                    for round in 0..25 {
-                        // A thread's own keys are freed while their first and last contexts still
-                        // exist.
-                        let key = if round % 5 == 0 { host.key(&text) } else { shared.clone() };
-                        let operation = host.operation(&key, DEMAND);
-                        let params = [libcrypto::text(c"digest", c"SHA256")];
-                        operation.init(libcrypto::EVP_PKEY_sign_init_ex, &params).unwrap();
-                        drop(key);
-                        let digest = openssl::sha::sha256(b"a message");
-                        let signature = operation.run(libcrypto::EVP_PKEY_sign, &digest).unwrap();
-                        assert_eq!(signature, expected);
-                    }
-                });
-            }
-        });
-    });
-    assert_eq!(ours, 8 * 25);
 }

@@ -4,7 +4,7 @@ use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::Barrier;
 use std::thread;
 
-use crate::host::{DEMAND, Host, has_lanes, pem};
+use crate::host::{DEMAND, Host, has_lanes, libcrypto, pem};
 
 #[test]
 fn many_threads_sign_with_different_keys() {
@@ -16,13 +16,15 @@ fn many_threads_sign_with_different_keys() {
     let signed = AtomicU64::new(0);
     let host = Host::builtin();
     let pems = ["rsa-2048.pem", "rsa-3072.pem"].map(pem);
+    let keys = pems.each_ref().map(|pem| host.key(pem));
     let start = Barrier::new(threads);
     thread::scope(|scope| {
         for thread in 0..threads {
-            let (host, pem) = (&host, &pems[usize::from(thread % 8 == 0)]);
+            let at = usize::from(thread % 8 == 0);
+            let (host, pem, key) = (&host, &pems[at], &keys[at]);
             let (start, signed) = (&start, &signed);
             scope.spawn(move || {
-                let key = host.key(pem);
+                let key = key.clone();
                 start.wait();
                 let have_met = || !has_lanes() || host.counter("batches") > 0;
                 for number in 0..SIGNATURES_MAX {
@@ -37,6 +39,15 @@ fn many_threads_sign_with_different_keys() {
                     let other = c"provider=default";
                     host.verify(&key, other, c"SHA256", &params, &message, &signature).unwrap();
                     signed.fetch_add(1, Relaxed);
+                    if number % 5 == 0 {
+                        // A key of this thread, freed while a context uses it.
+                        let key = host.key(pem);
+                        let operation = host.operation(&key, DEMAND);
+                        operation.init(libcrypto::EVP_PKEY_sign_init_ex, &[]).unwrap();
+                        drop(key);
+                        operation.run(libcrypto::EVP_PKEY_sign, &message).unwrap();
+                        signed.fetch_add(1, Relaxed);
+                    }
                 }
             });
         }

@@ -5,9 +5,7 @@
 #[path = "../host/mod.rs"]
 mod host;
 
-mod abandoned_curves;
-mod abandoned_jobs;
-mod abandoned_remote;
+mod abandoned;
 mod allocator;
 mod ecdsa;
 mod wiping;

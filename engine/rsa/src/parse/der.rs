@@ -13,6 +13,9 @@ use zeroize::Zeroizing;
 use crate::error::{Error, Expected, Found, Rejected};
 use crate::parts::KeyParts;
 
+/// The structure of PKCS#1 in error messages.
+pub(super) const RSA_KEY: &str = "the SEQUENCE of the RSA key";
+
 pub(super) fn private(der: &[u8]) -> Result<KeyParts, Error> {
     let found = match Shape::of(der)? {
         Shape::Pkcs1 => return private_pkcs1(der),
@@ -48,8 +51,7 @@ pub(crate) fn private_info(info: &PrivateKeyInfoRef<'_>) -> Result<KeyParts, Err
 }
 
 pub(crate) fn private_pkcs1(der: &[u8]) -> Result<KeyParts, Error> {
-    let key = RsaPrivateKeyRef::from_der(der)
-        .map_err(|error| malformed_number(der, &PRIVATE_FIELDS, error))?;
+    let key = RsaPrivateKeyRef::from_der(der).map_err(malformed(RSA_KEY))?;
     if key.other_prime_infos.is_some() {
         return Err(Rejected::MultiPrime.into());
     }
@@ -76,8 +78,7 @@ pub(crate) fn public_info(info: &SubjectPublicKeyInfoRef<'_>) -> Result<(Vec<u8>
 }
 
 pub(crate) fn public_pkcs1(der: &[u8]) -> Result<(Vec<u8>, Vec<u8>), Error> {
-    let key = RsaPublicKeyRef::from_der(der)
-        .map_err(|error| malformed_number(der, &PUBLIC_FIELDS, error))?;
+    let key = RsaPublicKeyRef::from_der(der).map_err(malformed(RSA_KEY))?;
     Ok((key.modulus.as_bytes().to_vec(), key.public_exponent.as_bytes().to_vec()))
 }
 
@@ -143,45 +144,7 @@ impl Shape {
     }
 }
 
-/// Names the first field of a malformed `der` that is not an unsigned number.
-fn malformed_number(der: &[u8], fields: &[&'static str], error: der::Error) -> Error {
-    let reader = AnyRef::from_der(der).and_then(|outer| SliceReader::new(outer.value()));
-    let Ok(mut reader) = reader else {
-        return malformed("the SEQUENCE of the RSA key")(error);
-    };
-    for &field in fields {
-        let number = AnyRef::decode(&mut reader.clone());
-        if UintRef::decode(&mut reader).is_ok() {
-            continue;
-        }
-        let is_negative = number.is_ok_and(|number| {
-            let first = number.value().first().copied();
-            Tagged::tag(&number) == Tag::Integer && first.is_some_and(|byte| byte >= 0x80)
-        });
-        if is_negative {
-            let what = "a negative INTEGER: the zero byte before its first bit is missing".into();
-            return Rejected::Der { field, what }.into();
-        }
-        return malformed(field)(error);
-    }
-    malformed("the end of the RSA key")(error)
-}
-
 /// Converts an error of the DER reader. The text has tags, lengths and positions, but no contents.
 fn malformed(field: &'static str) -> impl Fn(der::Error) -> Error {
     move |error| Rejected::Der { field, what: error.to_string() }.into()
 }
-
-pub(super) const PRIVATE_FIELDS: [&str; 9] = [
-    "version",
-    "modulus n",
-    "publicExponent e",
-    "privateExponent d",
-    "prime1 p",
-    "prime2 q",
-    "exponent1 d_p",
-    "exponent2 d_q",
-    "coefficient q_inv",
-];
-
-pub(super) const PUBLIC_FIELDS: [&str; 2] = ["modulus n", "publicExponent e"];

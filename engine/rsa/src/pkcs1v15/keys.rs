@@ -5,9 +5,8 @@ use std::sync::Arc;
 
 use signature::Keypair;
 use signature::hazmat::{PrehashSigner, PrehashVerifier};
-use spki::{AlgorithmIdentifierOwned, DynSignatureAlgorithmIdentifier};
 
-use super::{Signature, algorithm_identifier};
+use super::Signature;
 use crate::hasher::HashFunction;
 use crate::key::{PrivateKey, PublicKey};
 use crate::of_thread;
@@ -53,12 +52,6 @@ impl<D: HashFunction> PrehashVerifier<Signature> for VerifyingKey<D> {
         Ok(of_thread::with(|workspace| {
             self.key.verify_pkcs1v15_with(workspace, D::HASH, prehash, signature.as_ref())
         })?)
-    }
-}
-
-impl<D: HashFunction> DynSignatureAlgorithmIdentifier for SigningKey<D> {
-    fn signature_algorithm_identifier(&self) -> spki::Result<AlgorithmIdentifierOwned> {
-        algorithm_identifier(D::HASH).ok_or(spki::Error::AlgorithmParametersMissing)
     }
 }
 

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use signature::Keypair;
 use signature::hazmat::{PrehashSigner, PrehashVerifier};
-use spki::{AlgorithmIdentifierOwned, DynSignatureAlgorithmIdentifier};
 
 use super::{Pss, Salt, Signature};
 use crate::hasher::HashFunction;
@@ -86,13 +85,6 @@ impl<D: HashFunction> PrehashVerifier<Signature> for VerifyingKey<D> {
         Ok(of_thread::with(|workspace| {
             self.key.verify_pss_with(workspace, pss, prehash, signature.as_ref())
         })?)
-    }
-}
-
-impl<D: HashFunction> DynSignatureAlgorithmIdentifier for SigningKey<D> {
-    fn signature_algorithm_identifier(&self) -> spki::Result<AlgorithmIdentifierOwned> {
-        let identifier = self.pss().algorithm_identifier(self.key.bits()).ok().flatten();
-        identifier.ok_or(spki::Error::AlgorithmParametersMissing)
     }
 }
 

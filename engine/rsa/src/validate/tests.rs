@@ -7,7 +7,7 @@ use crate::parse;
 use crate::test_keys::file;
 
 fn parts() -> KeyParts {
-    parse::private(parse::Encoding::Pem, &file("rsa-512")).unwrap()
+    parse::private(&file("rsa-512")).unwrap()
 }
 
 fn rejected(parts: &KeyParts) -> Rejected {
@@ -60,7 +60,7 @@ fn valid_keys_give_their_numbers_as_limbs() {
         (3072, "rsa-3072"),
         (8192, "rsa-8192"),
     ] {
-        let parts = parse::private(parse::Encoding::Pem, &file(name)).unwrap();
+        let parts = parse::private(&file(name)).unwrap();
         let key = private(&parts).unwrap();
         for (limbs, bytes) in [
             (&key.d, &parts.d),

@@ -1,4 +1,4 @@
-//! Every key of `vectors/keys`: valid keys load and sign, each invalid one has its own error.
+//! Every key of `vectors/keys`: valid keys load, each invalid one has its own error.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -33,37 +33,12 @@ fn bad() -> Vec<(&'static str, Rejected)> {
 }
 
 #[test]
-fn valid_keys_load_sign_and_verify() {
-    let mut ws = Workspace::new().unwrap();
+fn valid_keys_load() {
     for (name, bits) in KEYS.into_iter().chain([PKCS1]) {
         let key = PrivateKey::from_pem(&read(name)).unwrap();
         assert_eq!((key.bits(), key.size()), (bits, bits.div_ceil(8)), "{name}");
         assert_eq!(key.is_insecure(), bits < 2048, "{name}");
         assert_eq!((key.public().bits(), key.public().size()), (bits, key.size()), "{name}");
-
-        let hash = Hash::Sha256; // a digest and 30 bytes of salt fill 512 bits
-        let digest = hash.digest(name.as_bytes());
-        let mut signature = vec![0; key.size()];
-        key.sign_pkcs1v15_with(&mut ws, hash, digest.as_ref(), &mut signature).unwrap();
-        key.public().verify_pkcs1v15_with(&mut ws, hash, digest.as_ref(), &signature).unwrap();
-        let salt = Salt::Max;
-        key.sign_pss_with(&mut ws, Pss::new(hash).with_salt(salt), digest.as_ref(), &mut signature)
-            .unwrap();
-        key.public()
-            .verify_pss_with(&mut ws, Pss::new(hash).with_salt(salt), digest.as_ref(), &signature)
-            .unwrap();
-
-        let other = hash.digest(b"another message");
-        assert_eq!(
-            key.public().verify_pss_with(
-                &mut ws,
-                Pss::new(hash).with_salt(salt),
-                other.as_ref(),
-                &signature
-            ),
-            Err(Rejected::SignatureInvalid.into()),
-            "{name}"
-        );
     }
 }
 

@@ -91,28 +91,6 @@ fn private_and_public_operations_agree_with_openssl() {
     }
 }
 
-/// Batches that are too small for lanes. Sizes and exponents are mixed.
-#[test]
-fn few_requests_agree_with_openssl() {
-    let mut rng = fastrand::Rng::with_seed(9);
-    let mut keys = read_all([1, 1, 3, 4, 2, 5, 5]);
-    keys.insert(3, Key::generated(2048));
-    for (name, workspace) in workspaces() {
-        let mut workspace = workspace.with_plans(Plans::always(Form::One));
-        for round in 0..if name.starts_with("amm64_portable") { 1 } else { 3 } {
-            let inputs: Vec<_> = keys.iter().map(|key| below(&mut rng, key.ours.size())).collect();
-            let mut outputs = inputs.clone();
-            // each key twice, adjacent or far apart
-            let mut batch: Vec<_> = keys.iter().map(|key| &key.ours).zip(&mut outputs).collect();
-            batch.rotate_left(round);
-            run_private(&mut workspace, batch.into_iter());
-            for ((input, output), key) in inputs.iter().zip(&outputs).zip(&keys) {
-                assert_eq!(*output, expected(&key.theirs, input), "{name}");
-            }
-        }
-    }
-}
-
 #[test]
 fn primes_of_any_sizes_in_any_order_and_long_exponents_agree_with_openssl() {
     let mut rng = fastrand::Rng::with_seed(8);
@@ -281,21 +259,6 @@ fn batches_of_any_size_are_right_with_every_plan() {
         }
         run_public(&mut workspace, of.iter().copied().zip(&mut outputs));
         assert!(outputs == inputs, "{n} requests, public");
-    }
-}
-
-#[test]
-fn blinding_pairs_are_renewed_and_every_operation_stays_right() {
-    let key = Key::read("rsa-512.pem").ours;
-    let mut rng = fastrand::Rng::with_seed(7);
-    let mut workspace = Workspace::new().unwrap();
-    // one inversion gives eight pairs for 64 operations each
-    for i in 0..1100 {
-        let input = below(&mut rng, key.size());
-        let mut output = input.clone();
-        key.private(&mut workspace, &mut output).unwrap();
-        key.public().public(&mut workspace, &mut output).unwrap();
-        assert_eq!(output, input, "operation {i}");
     }
 }
 

@@ -1,4 +1,4 @@
-//! Handshakes of a rustls server that signs through a queue, with three clients.
+//! Handshakes of a rustls server that signs through a queue, with the clients of rustls and OpenSSL.
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -15,7 +15,6 @@ use rustls::{
 };
 use tollgate_queue::{PrivateJob, Queue};
 use tollgate_rustls::{Secp256r1Group, X25519MlKem768Group, provider};
-use tollgate_tls_client::{Config, Connection, Settings, Suite};
 
 use crate::identity::{EC_P256, RSA_2048, certificate, has_no_curves, key, queue};
 
@@ -175,27 +174,6 @@ fn clients_agree_on_a_hybrid_group() {
     let ecdsa = [SignatureScheme::ECDSA_NISTP256_SHA256];
     shake(client(&version::TLS13, &ecdsa), &server).unwrap();
     assert!(shake(client(&version::TLS12, &ecdsa), &server).is_err());
-}
-
-#[test]
-fn our_client_verifies_the_signature() {
-    let queue = queue();
-    let server = server(&queue, RSA_2048);
-    for (done, suite) in
-        (1..).zip([Suite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, Suite::TLS_AES_128_GCM_SHA256])
-    {
-        let settings = Arc::new(Config::new(Settings::new(suite)).unwrap());
-        let mut client = Connection::new(&settings).unwrap();
-        let mut server = ServerConnection::new(Arc::clone(&server)).unwrap();
-        while !client.is_established() || server.is_handshaking() {
-            let bytes = client.outgoing().to_vec();
-            client.sent(bytes.len()).unwrap();
-            feed(&mut server, &bytes).unwrap();
-            client.read_tls(&drain(&mut server), |_| ()).unwrap();
-        }
-        assert!(client.facts().signature_verified);
-        assert_eq!(queue.stats().unwrap().done, done);
-    }
 }
 
 #[test]

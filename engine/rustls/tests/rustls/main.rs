@@ -1,4 +1,4 @@
-//! Keys and handshakes of rustls with the engine, checked by rustls, OpenSSL and Tollgate's client.
+//! Keys and handshakes of rustls with the engine, checked by rustls and OpenSSL.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
 
 mod ecdsa;

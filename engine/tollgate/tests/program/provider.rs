@@ -119,7 +119,7 @@ fn the_module_is_installed_checked_counted_and_removed() {
     let changed = text.replace(
         "activate = 1\n\n[tollgate_alg",
         &format!(
-            "activate = 1\nlinger_us_max = 50\nx25519 = off\necdsa = on\nmetrics = {metrics}\n\n\
+            "activate = 1\nasync = off\nx25519 = off\necdsa = on\nmetrics = {metrics}\n\n\
              [tollgate_alg"
         ),
     );
@@ -140,7 +140,7 @@ fn the_module_is_installed_checked_counted_and_removed() {
         "good  decrypts",
         "good  ECDSA P-256",
         "none  X25519",
-        "linger_us_max = 50",
+        "async = off",
         "none  FIPS",
         "running pro",
     ] {

@@ -226,7 +226,7 @@ mod tests {
     #[test]
     fn counts_are_those_of_the_protocols() {
         let key = KeyKind::Rsa { bits: 2048 };
-        let config = Config { allow_rsa_kx: true, ..Config::default() };
+        let config = Config::default();
         for protocol in Protocol::ALL {
             let session = Session::new(key, protocol, Engine::OpenSsl, 40_000);
             let (need, recording) = recorded(&session, &config);
@@ -261,7 +261,7 @@ mod tests {
 
     #[test]
     fn every_suite_and_key_has_counts() {
-        let base = Config { allow_rsa_kx: true, ..Config::default() };
+        let base = Config::default();
         let base = Config { suites: tollgate_server::Suite::ALL.to_vec(), ..base };
         for key in [KeyKind::Rsa { bits: 2048 }, KeyKind::EcdsaP256] {
             let certificate = tollgate_server::Certificate::SelfSigned(key).to_pem().unwrap();
@@ -284,7 +284,7 @@ mod tests {
             let certificate = tollgate_server::Certificate::SelfSigned(key);
             let groups = group.map_or_else(Vec::new, |group| vec![group.name().parse().unwrap()]);
             let groups = [groups, vec![tollgate_server::Group::X25519]].concat();
-            let config = Config { certificate, groups, allow_rsa_1024: true, ..base.clone() };
+            let config = Config { certificate, groups, ..base.clone() };
             let usual = Session::new(key, Protocol::Tls13, Engine::OpenSsl, 0);
             let (need, _) = recorded(&Session { group, ..usual }, &config);
             let wanted = Primitive::Agree(group.unwrap_or(Group::X25519));

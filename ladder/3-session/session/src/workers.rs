@@ -41,9 +41,6 @@ impl Kind {
         let config = Config {
             engine: self.engine,
             certificate: Certificate::SelfSigned(self.key),
-            allow_rsa_1024: true,
-            allow_rsa_kx: names_suites
-                || plan.sessions.iter().any(|s| s.protocol == Protocol::Tls12Rsa),
             suites: if names_suites { Suite::ALL.to_vec() } else { Vec::new() },
             groups: group.into_iter().chain(others).collect(),
             resumption: match self.handshake {

@@ -10,10 +10,6 @@ use crate::registry::Group;
 use crate::schedule::Early;
 use crate::settings::{Freshness, Settings};
 
-/// Maximum length of all application protocols, including their length bytes. The `ClientHello`
-/// must fit into one record.
-const ALPN_BYTES_MAX: usize = 8192;
-
 /// Checked settings, and data that connections share.
 #[derive(Debug)]
 pub struct Config {
@@ -82,12 +78,6 @@ fn check(settings: &Settings) -> Result<(), Misuse> {
     if settings.schemes.is_empty() {
         return Err(Misuse::NoScheme);
     }
-    let lengths = || settings.alpn.iter().map(Vec::len);
-    if lengths().any(|length| !(1..=255).contains(&length))
-        || lengths().map(|length| 1 + length).sum::<usize>() > ALPN_BYTES_MAX
-    {
-        return Err(Misuse::Alpn);
-    }
     if settings.server_name.as_deref().is_some_and(|name| !is_dns_name(name)) {
         return Err(Misuse::ServerName);
     }
@@ -122,11 +112,6 @@ mod tests {
         let hybrid = Settings { groups: vec![Group::X25519MlKem768], ..Settings::new(old) };
         assert_eq!(Config::new(hybrid).unwrap_err(), Misuse::GroupUnfit.into());
         assert_eq!(misuse(|s| s.schemes.clear()), Misuse::NoScheme.into());
-        assert_eq!(misuse(|s| s.alpn = vec![vec![]]), Misuse::Alpn.into());
-        assert_eq!(misuse(|s| s.alpn = vec![vec![1; 256]]), Misuse::Alpn.into());
-        assert_eq!(misuse(|s| s.alpn = vec![vec![1; 255]; 255]), Misuse::Alpn.into());
-        // the length bytes count, too; the ClientHello would not fit into a record
-        assert_eq!(misuse(|s| s.alpn = vec![vec![1]; 8192]), Misuse::Alpn.into());
         for name in ["", "127.0.0.1", "::1", "a..b", "host.", "ä.example", &"a.".repeat(127)] {
             assert_eq!(misuse(|s| s.server_name = Some(name.into())), Misuse::ServerName.into());
         }

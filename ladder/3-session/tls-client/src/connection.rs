@@ -59,8 +59,6 @@ pub struct Connection {
     pub(crate) awaiting: Await,
     pub(crate) session: Session,
     pub(crate) facts: Facts,
-    /// The chosen application protocol, as an index into the list in the settings.
-    pub(crate) alpn: Option<usize>,
     pub(crate) confirmation: Option<Confirmation>,
     /// The offered session; empty if there is none.
     pub(crate) offered: SavedSession,
@@ -107,7 +105,6 @@ impl Connection {
             awaiting: Await::ServerHello,
             session: Session::new(config)?,
             facts: Facts::default(),
-            alpn: None,
             confirmation: None,
             offered: SavedSession::default(),
             kept: Kept::default(),
@@ -142,7 +139,6 @@ impl Connection {
         self.opening = None;
         self.awaiting = Await::ServerHello;
         self.facts = Facts::default();
-        self.alpn = None;
         self.confirmation = None;
         self.error = None;
         self.data_mark = None;
@@ -319,17 +315,6 @@ impl Connection {
     /// Returns the results of the handshake.
     pub const fn facts(&self) -> &Facts {
         &self.facts
-    }
-
-    /// Returns the application protocol that the server chose.
-    pub fn alpn(&self) -> Option<&[u8]> {
-        self.alpn.map(|i| &self.config.settings.alpn[i][..])
-    }
-
-    /// Returns the server's leaf certificate in DER, if the server has sent one.
-    pub fn leaf(&self) -> Option<&[u8]> {
-        let leaf = self.leaf.as_ref().filter(|_| self.facts.leaf_bytes > 0);
-        leaf.map(|leaf| &*leaf.der)
     }
 
     /// Returns the kind of the key in the server's certificate, if the server has sent one.

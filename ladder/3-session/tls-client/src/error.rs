@@ -3,7 +3,6 @@
 use core::fmt;
 
 use crate::phase::SessionPhase;
-use crate::registry::GroupNumber;
 use crate::wire::{AlertDescription, AlertLevel, Content, Extension, Message};
 
 /// The reason why a connection failed. Every further call returns the same error until the
@@ -78,7 +77,6 @@ macro_rules! errors {
 errors! {
     /// A violation of the documented contract by the caller.
     Misuse {
-        Alpn = "an application protocol has 1 to 255 bytes; all with their lengths at most 8192";
         EarlyData = "more early data than the saved session allows; send it after the handshake";
         FilledTooMuch = "more bytes announced as received than there was space for";
         GroupTwice = "a group occurs twice in the settings; give each once";
@@ -121,7 +119,7 @@ errors! {
         ExtensionTwice { extension: Extension } = "extension {extension} occurs twice";
         ExtensionUnexpected { extension: Extension } =
             "extension {extension} does not belong there, or was not offered";
-        Group { found: GroupNumber } = "it chose group {found}, which was not offered";
+        Group { found: u16 } = "it chose group {found}, which was not offered";
         IllegalParameter { message: Message, field: &'static str } =
             "{message} has a value that is not allowed in: {field}";
         Interleaved = "a handshake message crosses a change of keys or another record";

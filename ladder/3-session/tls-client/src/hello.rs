@@ -7,6 +7,9 @@ use crate::schedule::Psk;
 use crate::settings::Settings;
 use crate::wire::{Extension, Message, TLS12, TLS13};
 
+/// The offered application protocol.
+pub(crate) const ALPN: &[u8] = b"http/1.1";
+
 /// The variable parts of a `ClientHello`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Hello<'a> {
@@ -63,13 +66,9 @@ impl Hello<'_> {
         list(out, Extension::SIGNATURE_ALGORITHMS, 2, |out| {
             out.extend(settings.schemes.iter().flat_map(|scheme| scheme.number().to_be_bytes()));
         });
-        if !settings.alpn.is_empty() {
-            list(out, Extension::ALPN, 2, |out| {
-                for protocol in &settings.alpn {
-                    put_vector(out, 1, |out| out.extend_from_slice(protocol));
-                }
-            });
-        }
+        list(out, Extension::ALPN, 2, |out| {
+            put_vector(out, 1, |out| out.extend_from_slice(ALPN));
+        });
         if settings.suite.is_tls13() {
             self.extensions_tls13(out, settings);
         } else {

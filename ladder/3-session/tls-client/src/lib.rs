@@ -79,7 +79,7 @@ pub use connection::{Confirmation, Connection, Event};
 pub use error::{Error, Found, Misuse, Unavailable, Violation};
 pub use phase::SessionPhase;
 pub use public_key::PublicKey;
-pub use registry::{Group, GroupNumber, SignatureScheme};
+pub use registry::{Group, SignatureScheme};
 pub use resume::Resume;
 pub use saved::{SavedSession, SessionKind};
 pub use session::{EarlyData, Facts};

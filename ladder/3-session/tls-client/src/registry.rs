@@ -66,31 +66,6 @@ registry! {
     }
 }
 
-/// A group's number on the wire, whether this client knows the group or not.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct GroupNumber(pub u16);
-
-impl core::fmt::Display for GroupNumber {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let name = match self.0 {
-            25 => "secp521r1",
-            30 => "x448",
-            256 => "ffdhe2048",
-            257 => "ffdhe3072",
-            258 => "ffdhe4096",
-            259 => "ffdhe6144",
-            260 => "ffdhe8192",
-            4587 => "SecP256r1MLKEM768",
-            4589 => "SecP384r1MLKEM1024",
-            number => match Group::from_number(number) {
-                Some(group) => group.name(),
-                None => return write!(f, "{number}"),
-            },
-        };
-        f.write_str(name)
-    }
-}
-
 impl Group {
     /// Returns the length in bytes of a client's public key on the wire.
     pub(crate) const fn public_bytes(self) -> usize {

@@ -15,7 +15,7 @@ use crate::hash::{Hash, Transcript};
 use crate::phase::SessionPhase;
 use crate::prf::{Master, Side};
 use crate::protect::{HEADER, RecordKey, header};
-use crate::registry::{Group, GroupNumber};
+use crate::registry::Group;
 use crate::resume::Resume;
 use crate::saved::SavedSession;
 use crate::schedule::{Early, Handshake, Traffic};

@@ -2,7 +2,8 @@
 
 use crate::decode::Reader;
 use crate::error::Violation;
-use crate::registry::{Group, GroupNumber, SignatureScheme};
+use crate::hello::ALPN;
+use crate::registry::{Group, SignatureScheme};
 use crate::settings::Settings;
 use crate::wire::{Extension, Message, TLS12, TLS13};
 
@@ -90,8 +91,6 @@ pub(crate) struct Hello12<'a> {
     pub(crate) encrypt_then_mac: bool,
     /// True if the server will send a ticket (RFC 5077 §3.2).
     pub(crate) ticket: bool,
-    /// The chosen application protocol, as an index into the list in the settings.
-    pub(crate) alpn: Option<usize>,
 }
 
 impl<'a> Hello12<'a> {
@@ -108,7 +107,6 @@ impl<'a> Hello12<'a> {
             extended_master_secret: false,
             encrypt_then_mac: false,
             ticket: false,
-            alpn: None,
         };
         each(head.extensions, |extension, mut content| {
             match extension {
@@ -116,10 +114,7 @@ impl<'a> Hello12<'a> {
                 Extension::ENCRYPT_THEN_MAC if settings.offers_encrypt_then_mac() => {
                     hello.encrypt_then_mac = true;
                 }
-                Extension::ALPN => {
-                    hello.alpn = Some(alpn(content, settings)?);
-                    return Ok(());
-                }
+                Extension::ALPN => return alpn(content),
                 Extension::RENEGOTIATION_INFO => {
                     // RFC 5746 §3.4: the content is empty in a first handshake
                     if !content.vector(1, "renegotiation_info")?.is_empty() {
@@ -223,7 +218,7 @@ impl<'a> Hello13<'a> {
 pub(crate) fn offered(number: u16, settings: &Settings) -> Result<Group, Violation> {
     Group::from_number(number)
         .filter(|group| settings.groups.contains(group))
-        .ok_or(Violation::Group { found: GroupNumber(number) })
+        .ok_or(Violation::Group { found: number })
 }
 
 /// Returns the offered signature scheme with this number.
@@ -236,32 +231,21 @@ pub(crate) fn offered_scheme(
         .ok_or(Violation::SignatureScheme { found: number })
 }
 
-/// The content of `EncryptedExtensions` (RFC 8446 §4.3.1).
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Encrypted {
-    /// The chosen application protocol, as an index into the list in the settings.
-    pub(crate) alpn: Option<usize>,
-    /// True if early data is accepted.
-    pub(crate) early_data: bool,
-}
-
-/// Reads `EncryptedExtensions`; `early_data` is true if early data was offered.
+/// Reads `EncryptedExtensions` (RFC 8446 §4.3.1); `early_data` is true if early data was offered.
+/// Returns whether early data is accepted.
 pub(crate) fn encrypted_extensions(
     body: &[u8],
     settings: &Settings,
     early_data: bool,
-) -> Result<Encrypted, Violation> {
+) -> Result<bool, Violation> {
     let mut r = Reader::new(Message::ENCRYPTED_EXTENSIONS, body);
     let extensions = r.vector(2, "extensions")?;
     r.end("trailing bytes")?;
-    let mut found = Encrypted::default();
+    let mut is_accepted = false;
     each(extensions, |extension, content| match extension {
-        Extension::ALPN => {
-            found.alpn = Some(alpn(content, settings)?);
-            Ok(())
-        }
+        Extension::ALPN => alpn(content),
         Extension::EARLY_DATA if early_data => {
-            found.early_data = true;
+            is_accepted = true;
             content.end("early_data")
         }
         Extension::SERVER_NAME if settings.server_name.is_some() => content.end("server_name"),
@@ -269,7 +253,7 @@ pub(crate) fn encrypted_extensions(
         Extension::SUPPORTED_GROUPS => Ok(()),
         _ => Err(Violation::ExtensionUnexpected { extension }),
     })?;
-    Ok(found)
+    Ok(is_accepted)
 }
 
 /// Returns the maximum bytes of early data with a ticket (RFC 8446 §4.6.1); 0 if not allowed.
@@ -285,14 +269,11 @@ pub(crate) fn early_data_bytes_max(extensions: Reader<'_>) -> Result<u32, Violat
     Ok(max)
 }
 
-/// Reads the chosen protocol, which must be one of the offered ones (RFC 7301 §3.1).
-fn alpn(mut content: Reader<'_>, settings: &Settings) -> Result<usize, Violation> {
-    if settings.alpn.is_empty() {
-        return Err(Violation::ExtensionUnexpected { extension: Extension::ALPN });
-    }
+/// Checks the chosen protocol, which must be the offered one (RFC 7301 §3.1).
+fn alpn(mut content: Reader<'_>) -> Result<(), Violation> {
     let mut list = content.vector(2, "alpn")?;
     content.end("alpn")?;
     let protocol = list.vector(1, "alpn")?.rest();
     list.end("alpn")?;
-    settings.alpn.iter().position(|offered| offered == protocol).ok_or(Violation::Alpn)
+    if protocol == ALPN { Ok(()) } else { Err(Violation::Alpn) }
 }

@@ -58,9 +58,6 @@ pub struct Settings {
     pub schemes: Vec<SignatureScheme>,
     /// The DNS name for SNI; `None` for an address.
     pub server_name: Option<String>,
-    /// The offered application protocols in order of preference. If the list is empty,
-    /// the client does not offer ALPN.
-    pub alpn: Vec<Vec<u8>>,
     /// Requests tickets, as most clients do.
     pub tickets: bool,
     /// Keeps sessions for [`Connection::save`](crate::Connection::save); otherwise tickets are
@@ -83,7 +80,6 @@ impl Settings {
     /// * Groups: X25519 (and P-256 for ECDSA certificates).
     /// * Signature schemes: the schemes of elliptic curves if the suite requires them, otherwise
     ///   the schemes of RSA.
-    /// * Application protocol: `http/1.1`.
     /// * Tickets are requested and not kept. A resumption makes a new key agreement.
     /// * Encrypt-then-MAC is offered.
     /// * Signatures are verified, secrets are fresh, and any certificate is accepted.
@@ -99,7 +95,6 @@ impl Settings {
                 _ => SignatureScheme::RSA.to_vec(),
             },
             server_name: None,
-            alpn: vec![b"http/1.1".to_vec()],
             tickets: true,
             save_sessions: false,
             encrypt_then_mac: true,

@@ -97,7 +97,6 @@ impl Connection {
         self.session.ticket_announced = hello.ticket;
         self.facts.encrypt_then_mac = hello.encrypt_then_mac;
         self.facts.extended_master_secret = hello.extended_master_secret;
-        self.alpn = hello.alpn;
         if self.is_repeated(hello.session_id) {
             return self.resume_tls12();
         }

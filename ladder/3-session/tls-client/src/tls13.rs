@@ -103,9 +103,7 @@ impl Connection {
 
     fn encrypted_extensions(&mut self, body: &[u8]) -> Result<(), Violation> {
         let may_be_early = self.session.early_key;
-        let found = encrypted_extensions(body, &self.config.settings, may_be_early)?;
-        self.alpn = found.alpn;
-        if found.early_data {
+        if encrypted_extensions(body, &self.config.settings, may_be_early)? {
             self.facts.early_data = EarlyData::Accepted;
         } else {
             self.early_data_refused();

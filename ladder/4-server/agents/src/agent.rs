@@ -12,7 +12,7 @@ use tollgate_load::{Error as LoadError, Live, Plan, Segment, Target, run_part};
 use tollgate_probe::Site;
 use tollgate_record::Machine;
 
-use crate::message::{Answer, Enrolled, Request, TEXT_BYTES_MAX, chunk, parse};
+use crate::message::{Answer, Enrolled, Request, chunk, parse};
 use crate::nats::{ALL, Connection, FleetName, Nats, Role};
 use crate::{LOST_AFTER, network_place};
 
@@ -106,8 +106,6 @@ struct State {
     controller: Option<Controller>,
     /// The target that may be loaded.
     target: Option<Target>,
-    /// The chunks of the plan.
-    plan: String,
     /// The last run.
     run: u64,
     phase: Phase,
@@ -131,9 +129,7 @@ enum Phase {
     #[default]
     Idle,
     Busy,
-    Ready {
-        plan: String,
-    },
+    Ready,
     Ended,
     Refused(String),
 }
@@ -208,13 +204,11 @@ impl Agent {
                 let agent = Arc::clone(self);
                 thread::spawn(move || agent.examine(&url, address, may_test.as_deref()));
             }
-            Request::Plan { from, text } => state.add_to_plan(from, &text),
-            Request::Arm { run, segment } if run > state.run && !state.is_running() => {
-                let text = core::mem::take(&mut state.plan);
+            Request::Arm { run, plan, segment } if run > state.run && !state.is_running() => {
                 (state.run, state.phase, state.start) = (run, Phase::Busy, None);
                 (state.is_stopped, state.live) = (false, Arc::default());
                 let agent = Arc::clone(self);
-                thread::spawn(move || agent.run(&text, segment));
+                thread::spawn(move || agent.run(&plan, segment));
             }
             Request::Start { run, at_ns } if run == state.run && state.start.is_none() => {
                 state.start = self.origin.checked_add(Duration::from_nanos(at_ns));
@@ -249,7 +243,7 @@ impl Agent {
     }
 
     /// Runs a segment of the plan, and keeps its part.
-    fn run(&self, plan: &str, segment: Segment) {
+    fn run(&self, plan: &Plan, segment: Segment) {
         let part = self.part(plan, segment);
         let mut state = self.state();
         if state.is_abandoned() {
@@ -267,22 +261,21 @@ impl Agent {
     }
 
     /// Returns the part in JSON; `None` if the run was stopped before its start.
-    fn part(&self, plan: &str, segment: Segment) -> Result<Option<String>, String> {
-        let plan: Plan = parse(plan.as_bytes())?;
+    fn part(&self, plan: &Plan, segment: Segment) -> Result<Option<String>, String> {
         let (target, live) = {
             let state = self.state();
             (state.target.clone().ok_or("a run has no target")?, Arc::clone(&state.live))
         };
         let mut is_late = false;
         let mut start = || {
-            self.state().phase = Phase::Ready { plan: plan.hash() };
+            self.state().phase = Phase::Ready;
             let start = self.wait_for_start()?;
             self.state().phase = Phase::Busy;
             is_late = Instant::now() >= start;
             (!is_late).then_some(start)
         };
         let stop = || self.state().must_stop();
-        match run_part(&plan, &target, segment, &live, &mut start, &stop) {
+        match run_part(plan, &target, segment, &live, &mut start, &stop) {
             Ok(part) => serde_json::to_string(&part).map(Some).map_err(|error| error.to_string()),
             Err(_) if is_late => {
                 let why =
@@ -312,7 +305,7 @@ impl Agent {
 
 impl State {
     const fn is_running(&self) -> bool {
-        matches!(self.phase, Phase::Busy | Phase::Ready { .. })
+        matches!(self.phase, Phase::Busy | Phase::Ready)
     }
 
     fn is_silent_for(&self, limit: Duration) -> bool {
@@ -334,7 +327,7 @@ impl State {
     /// The controller has gone: the agent is free as soon as nothing runs.
     fn leave(&mut self) {
         match &mut self.controller {
-            Some(controller) if matches!(self.phase, Phase::Busy | Phase::Ready { .. }) => {
+            Some(controller) if matches!(self.phase, Phase::Busy | Phase::Ready) => {
                 controller.is_gone = true;
             }
             _ => *self = Self::default(),
@@ -349,19 +342,11 @@ impl State {
         }
     }
 
-    /// Adds a chunk, if it is not there yet and none is missing.
-    fn add_to_plan(&mut self, from: usize, text: &str) {
-        if self.plan.is_char_boundary(from) && from + text.len() <= TEXT_BYTES_MAX {
-            self.plan.truncate(from);
-            self.plan.push_str(text);
-        }
-    }
-
     fn answer(&self) -> Answer {
         match &self.phase {
             Phase::Idle => Answer::Idle,
             Phase::Busy => Answer::Busy { live: self.live.counts() },
-            Phase::Ready { plan } => Answer::Ready { run: self.run, plan: plan.clone() },
+            Phase::Ready => Answer::Ready { run: self.run },
             Phase::Ended => Answer::Ended { run: self.run },
             Phase::Refused(why) => Answer::Refused { why: why.clone() },
         }

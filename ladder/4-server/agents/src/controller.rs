@@ -287,14 +287,12 @@ impl Agents for Controller {
             .ok_or(Error::Plan("each agent needs at least one thread and one connection"))?;
         fleet.run += 1;
         fleet.control = watch::Sender::default();
-        let text: Arc<str> = serde_json::to_string(plan).expect("a plan has no maps").into();
         let runs = fleet.agents.iter().zip(segments).map(|(agent, segment)| {
             {
                 let mut state = agent.state();
                 *state = State { clock: state.clock, ..State::default() };
             }
-            let (plan, text) = (plan.clone(), Arc::clone(&text));
-            let order = Order { run: fleet.run, plan, text, segment };
+            let order = Order { run: fleet.run, plan: plan.clone(), segment };
             let (agent, control) = (Arc::clone(agent), fleet.control.subscribe());
             fleet.connection.runtime.spawn(async move { agent.run(order, control).await })
         });

@@ -19,7 +19,7 @@
 //! |---|---|---|
 //! | free | enrol, to all | enrolled: version, machine, place in the network |
 //! | free | target: from now on it serves this controller only | busy, then idle |
-//! | idle | plan, in chunks; arm: a segment of it | busy, then ready, after one transaction alone |
+//! | idle | arm: a plan, and a segment of it | busy, then ready, after one transaction alone |
 //! | ready | clock, 20 times; start: a time on the agent's clock | clock; busy |
 //! | running | poll every 200 ms; stop | busy: live counts; ended |
 //! | ended | part: the next chunk | counts, histograms, host |
@@ -39,15 +39,15 @@
 //!
 //! **Failures.**
 //!
-//! | failure | result |
-//! |---|---|
-//! | another version of the program, an address without consent | no run; the error names the agent |
-//! | an agent refuses its part, or is late | no run; the error names the agent |
-//! | an agent is silent for [`LOST_AFTER`], under load | the others are stopped; the run is invalid, and the finding names the agent |
-//! | the controller ends, or is silent for [`LOST_AFTER`], under load | each agent stops by itself; and waits for another controller |
-//! | a NATS server ends | its clients connect to another one of its cluster, and the rows above apply to silence |
-//! | the controller is silent for 10 s without load | the agent waits for another controller |
-//! | the user stops the run | the agents stop and send what they have; there are no figures |
+//! * Another version of the program, an address without consent, an agent that refuses its part or
+//!   is late: no run; the error names the agent.
+//! * An agent is silent for [`LOST_AFTER`], under load: the others are stopped; the run is invalid,
+//!   and the finding names the agent.
+//! * The controller ends, or is silent for [`LOST_AFTER`], under load: each agent stops by itself,
+//!   and waits for another controller. Without load, it does so after 10 s of silence.
+//! * A NATS server ends: its clients connect to another one of its cluster, and the above applies
+//!   to silence.
+//! * The user stops the run: the agents stop and send what they have; there are no figures.
 
 /// [`AGENTS_MAX`] as a literal, for the texts of errors.
 macro_rules! agents_max {

@@ -5,13 +5,13 @@ use core::net::SocketAddr;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tollgate_load::{Latency, LiveCounts, Part, Segment};
+use tollgate_load::{Latency, LiveCounts, Part, Plan, Segment};
 use tollgate_record::Machine;
 
-/// Maximum length of a plan and of a part, in bytes.
+/// Maximum length of a part, in bytes.
 pub const TEXT_BYTES_MAX: usize = 32 << 20;
 
-/// Maximum length of a chunk of a plan or a part. NATS servers accept messages of 1 MiB by default,
+/// Maximum length of a chunk of a part. NATS servers accept messages of 1 MiB by default,
 /// and a character of JSON may need two in a string.
 const CHUNK_BYTES_MAX: usize = 256 << 10;
 
@@ -35,17 +35,12 @@ pub enum Request {
     },
     /// Asks for the agent's clock.
     Clock,
-    /// A chunk of the next plan.
-    Plan {
-        /// The length of the chunks before it.
-        from: usize,
-        /// The chunk.
-        text: String,
-    },
     /// The agent prepares its segment of the plan.
     Arm {
         /// The number of the run, above those of earlier runs.
         run: u64,
+        /// The plan of the run.
+        plan: Box<Plan>,
         /// The agent's part.
         segment: Segment,
     },
@@ -101,8 +96,6 @@ pub enum Answer {
     Ready {
         /// The run.
         run: u64,
-        /// [`Plan::hash`](tollgate_load::Plan::hash) of the plan that it has received.
-        plan: String,
     },
     /// Its part is over.
     Ended {

@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | `tollgate.FLEET.agent.all.CONTROLLER` | a controller | all agents of the fleet |
 //! | `tollgate.FLEET.agent.AGENT.CONTROLLER` | a controller | an agent |
-//! | `tollgate.FLEET.controller.CONTROLLER.>` | an agent | a controller, which waits for the answer |
+//! | `tollgate.FLEET.controller.CONTROLLER.>` | an agent | the controller that asked |
 
 use core::fmt;
 use core::str::FromStr;

@@ -72,16 +72,9 @@ fn claim(agent: &Arc<Agent>, address: SocketAddr) -> Answer {
 }
 
 fn arm(agent: &Arc<Agent>, run: u64, plan: &Plan, segment: Segment) -> Answer {
-    let text = serde_json::to_string(plan).unwrap();
-    let half = text.len() / 2;
     // every message may come twice
     for _ in 0..2 {
-        for (from, text) in [(0, &text[..half]), (half, &text[half..])] {
-            ask(agent, Request::Plan { from, text: text.to_owned() });
-        }
-    }
-    for _ in 0..2 {
-        ask(agent, Request::Arm { run, segment });
+        ask(agent, Request::Arm { run, plan: Box::new(plan.clone()), segment });
     }
     wait(agent)
 }
@@ -116,7 +109,7 @@ fn an_agent_runs_its_segments_and_ignores_requests_about_other_runs() {
     assert_eq!(claim(&agent, server()), Answer::Idle);
     for run in [1, 2] {
         let ready = arm(&agent, run, &plan(), Segment { from: 1, to: 2 });
-        assert_eq!(ready, Answer::Ready { run, plan: plan().hash() });
+        assert_eq!(ready, Answer::Ready { run });
         ask(&agent, Request::Start { run: run + 1, at_ns: 0 });
         ask(&agent, Request::Stop { run: run + 1 });
         let at_ns = clock(&agent) + 1_000_000_000;
@@ -182,11 +175,6 @@ fn what_is_not_of_the_plan_is_refused() {
         let armed = arm(&agent, 1, &plan(), Segment { from, to });
         refuses(&armed, "a segment of its threads");
     }
-    let agent = agent();
-    claim(&agent, server());
-    ask(&agent, Request::Plan { from: 7, text: "a chunk without those before it".to_owned() });
-    ask(&agent, Request::Arm { run: 1, segment: Segment { from: 0, to: 1 } });
-    refuses(&wait(&agent), "does not understand");
 }
 
 #[test]

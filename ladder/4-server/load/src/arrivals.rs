@@ -4,10 +4,8 @@ use core::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize};
 
-use crate::trace::Trace;
-
 /// Closed or open loop.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Arrivals {
     /// Each connection of the plan begins a new transaction when the previous one has ended,
@@ -49,7 +47,7 @@ pub enum Think {
 
 /// Arrival times of an open loop, drawn from the plan's seed. `per_s` is the mean rate of all
 /// threads.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Pattern {
     /// Equal gaps.
@@ -72,25 +70,6 @@ pub enum Pattern {
         /// Smith, *Renewal theory and its ramifications*, J. R. Stat. Soc. B 20, 1958).
         dispersion: f64,
     },
-    /// Pareto-distributed gaps, heavy-tailed: long pauses between bursts.
-    Pareto {
-        /// Arrivals per second.
-        per_s: f64,
-        /// The shape of the tail: P(gap > x) is proportional to x^-shape. The shape is above 1 and
-        /// at most [`Pattern::SHAPE_MAX`]. If it is 2 or less, the variance is infinite.
-        shape: f64,
-    },
-    /// Alternates between a time of Poisson arrivals and a pause.
-    Bursts {
-        /// Mean arrivals per second, over bursts and pauses.
-        per_s: f64,
-        /// Duration of arrivals, in milliseconds.
-        on_ms: u32,
-        /// Duration of pauses, in milliseconds.
-        off_ms: u32,
-    },
-    /// Recorded times.
-    Trace(Trace),
 }
 
 impl Arrivals {
@@ -109,18 +88,8 @@ impl Arrivals {
         matches!(self, Self::Open { .. })
     }
 
-    /// Returns the share of a trace's arrivals that resume a session. `None` unless this is a trace
-    /// in which arrivals resume sessions.
-    #[must_use]
-    pub fn reused_share(&self) -> Option<f64> {
-        match self {
-            Self::Closed { .. } => None,
-            Self::Open { pattern, .. } => pattern.reused_share(),
-        }
-    }
-
     /// Returns the violated rule, if any.
-    pub(crate) fn broken_rule(&self, run_ms: u64) -> Option<&'static str> {
+    pub(crate) fn broken_rule(&self) -> Option<&'static str> {
         match self {
             Self::Closed { think } => {
                 let (Think::Constant { ms } | Think::Exponential { mean_ms: ms }) = *think else {
@@ -132,7 +101,7 @@ impl Arrivals {
             Self::Open { waiting_max, .. } if *waiting_max > Self::WAITING_MAX => {
                 Some("waiting_max is at most 1000000")
             }
-            Self::Open { pattern, .. } => pattern.broken_rule(run_ms),
+            Self::Open { pattern, .. } => pattern.broken_rule(),
         }
     }
 }
@@ -143,8 +112,6 @@ impl Pattern {
     /// Range of the dispersion of gamma-distributed gaps. Below the range all gaps are equal; above
     /// it thousands of arrivals come at once.
     pub const DISPERSIONS: RangeInclusive<f64> = 0.01..=1000.0;
-    /// Maximum shape; above it Pareto-distributed gaps are nearly equal.
-    pub const SHAPE_MAX: f64 = 100.0;
 
     /// Returns the name of the pattern in conditions of records and in flags.
     #[must_use]
@@ -153,54 +120,28 @@ impl Pattern {
             Self::Constant { .. } => "constant",
             Self::Poisson { .. } => "poisson",
             Self::Gamma { .. } => "gamma",
-            Self::Pareto { .. } => "pareto",
-            Self::Bursts { .. } => "bursts",
-            Self::Trace(_) => "trace",
         }
     }
 
     /// Returns the mean arrivals per second.
     #[must_use]
-    pub fn per_s(&self) -> f64 {
-        match self {
-            Self::Constant { per_s }
-            | Self::Poisson { per_s }
-            | Self::Gamma { per_s, .. }
-            | Self::Pareto { per_s, .. }
-            | Self::Bursts { per_s, .. } => *per_s,
-            Self::Trace(trace) => trace.per_s(),
+    pub const fn per_s(&self) -> f64 {
+        match *self {
+            Self::Constant { per_s } | Self::Poisson { per_s } | Self::Gamma { per_s, .. } => per_s,
         }
     }
 
-    /// Returns the share of a trace's arrivals that resume a session. `None` unless this is a trace
-    /// in which arrivals resume sessions.
+    /// Returns the same pattern at another rate.
     #[must_use]
-    pub fn reused_share(&self) -> Option<f64> {
-        match self {
-            Self::Trace(trace) => trace.reused_share(),
-            _ => None,
+    pub const fn at(&self, per_s: f64) -> Self {
+        match *self {
+            Self::Constant { .. } => Self::Constant { per_s },
+            Self::Poisson { .. } => Self::Poisson { per_s },
+            Self::Gamma { dispersion, .. } => Self::Gamma { per_s, dispersion },
         }
     }
 
-    /// Returns the same pattern at another rate. A trace is returned unchanged.
-    #[must_use]
-    pub fn at(&self, rate: f64) -> Self {
-        let mut pattern = self.clone();
-        if let Self::Constant { per_s }
-        | Self::Poisson { per_s }
-        | Self::Gamma { per_s, .. }
-        | Self::Pareto { per_s, .. }
-        | Self::Bursts { per_s, .. } = &mut pattern
-        {
-            *per_s = rate;
-        }
-        pattern
-    }
-
-    fn broken_rule(&self, run_ms: u64) -> Option<&'static str> {
-        if let Self::Trace(trace) = self {
-            return trace.broken_rule(run_ms);
-        }
+    fn broken_rule(&self) -> Option<&'static str> {
         // at a lower rate a run would see no arrival
         if !(0.001..=Self::PER_S_MAX).contains(&self.per_s()) {
             return Some("arrivals are 0.001 to 10000000 per second");
@@ -208,14 +149,6 @@ impl Pattern {
         match *self {
             Self::Gamma { dispersion, .. } if !Self::DISPERSIONS.contains(&dispersion) => {
                 Some("the dispersion of gamma-distributed gaps is 0.01 to 1000")
-            }
-            Self::Pareto { shape, .. } if !(shape > 1.0 && shape <= Self::SHAPE_MAX) => {
-                Some("the shape of Pareto's gaps is above 1 and at most 100")
-            }
-            Self::Bursts { on_ms, off_ms, .. }
-                if !(1..=3_600_000).contains(&on_ms) || off_ms > 3_600_000 =>
-            {
-                Some("bursts last 1 to 3600000 ms, and the pauses between them at most as long")
             }
             _ => None,
         }
@@ -229,17 +162,14 @@ mod tests {
     #[test]
     fn values_out_of_range_are_refused() {
         let refused = |pattern: Pattern| {
-            assert!(Arrivals::open(pattern).broken_rule(1).is_some());
+            assert!(Arrivals::open(pattern).broken_rule().is_some());
         };
         refused(Pattern::Constant { per_s: 0.0 });
         refused(Pattern::Poisson { per_s: f64::NAN });
         refused(Pattern::Poisson { per_s: 1e8 });
         refused(Pattern::Gamma { per_s: 1.0, dispersion: 0.0 });
         refused(Pattern::Gamma { per_s: 1.0, dispersion: f64::NAN });
-        refused(Pattern::Pareto { per_s: 1.0, shape: 1.0 });
-        refused(Pattern::Pareto { per_s: 1.0, shape: f64::INFINITY });
-        refused(Pattern::Bursts { per_s: 1.0, on_ms: 0, off_ms: 1 });
-        let think = |think| Arrivals::Closed { think }.broken_rule(1);
+        let think = |think| Arrivals::Closed { think }.broken_rule();
         assert!(think(Think::Constant { ms: -1.0 }).is_some());
         assert!(think(Think::Exponential { mean_ms: f64::NAN }).is_some());
         assert_eq!(think(Think::None), None);
@@ -247,7 +177,7 @@ mod tests {
             pattern: Pattern::Constant { per_s: 1.0 },
             waiting_max: Arrivals::WAITING_MAX + 1,
         };
-        assert!(line.broken_rule(1).is_some());
+        assert!(line.broken_rule().is_some());
     }
 
     #[test]
@@ -256,12 +186,9 @@ mod tests {
             Pattern::Constant { per_s: 1.0 },
             Pattern::Poisson { per_s: 1.0 },
             Pattern::Gamma { per_s: 1.0, dispersion: 2.5 },
-            Pattern::Pareto { per_s: 1.0, shape: 1.5 },
-            Pattern::Bursts { per_s: 1.0, on_ms: 1, off_ms: 1 },
-            Pattern::Trace("0".parse().unwrap()),
         ];
         for pattern in patterns {
-            let json = serde_json::to_string(&Arrivals::open(pattern.clone())).unwrap();
+            let json = serde_json::to_string(&Arrivals::open(pattern)).unwrap();
             assert!(json.contains(&format!("\"{}\":", pattern.word())), "{json}");
             let again: Arrivals = serde_json::from_str(&json).unwrap();
             assert_eq!(again, Arrivals::open(pattern));

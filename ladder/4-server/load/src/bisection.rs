@@ -11,8 +11,6 @@ pub enum StepResult {
     Met,
     /// The objective is missed.
     Missed,
-    /// Repeated runs contradict each other: noise hides the exact limit.
-    Undecided,
     /// The client reached its own limit, so the server was not measured at this rate.
     #[serde(rename = "client")]
     ClientLimited,
@@ -27,8 +25,6 @@ pub(crate) struct Bisection {
     met: Option<f64>,
     /// The lowest rate that missed the objective, or at which the client reached its limit.
     above: Option<f64>,
-    /// The lowest and the highest undecided rates.
-    undecided: Option<(f64, f64)>,
     client_limited: bool,
     steps: u32,
 }
@@ -49,7 +45,7 @@ impl Bisection {
     /// Creates a search for a server with about this capacity in a closed loop.
     pub(crate) fn new(capacity_per_s: f64) -> Self {
         let ramp = RAMP.iter().rev().map(|share| share * capacity_per_s).collect();
-        Self { ramp, met: None, above: None, undecided: None, client_limited: false, steps: 0 }
+        Self { ramp, met: None, above: None, client_limited: false, steps: 0 }
     }
 
     /// Returns the next rate; `None` when the search has ended.
@@ -58,43 +54,19 @@ impl Bisection {
         if self.steps > STEPS_MAX {
             return None;
         }
-        if self.above.is_none() && self.undecided.is_none() {
-            return Some(match self.ramp.pop() {
-                Some(rate) => rate,
-                None => self.met? * 1.25,
-            });
+        match (self.met, self.above) {
+            (met, None) => self.ramp.pop().or_else(|| met.map(|met| met * 1.25)),
+            (Some(met), Some(above)) => (above > met * CLOSE).then(|| (met * above).sqrt()),
+            (None, Some(above)) => Some(above / 2.0).filter(|&rate| rate >= RATE_MIN),
         }
-        let middle = |low: f64, high: f64| (high > low * CLOSE).then(|| (low * high).sqrt());
-        let unclear = self.undecided.map(|(low, _)| low).or(self.above)?;
-        let below = match self.met {
-            Some(met) => middle(met, unclear),
-            None => Some(unclear / 2.0).filter(|&rate| rate >= RATE_MIN),
-        };
-        let over = match (self.undecided, self.above) {
-            (Some((_, high)), Some(above)) => middle(high, above),
-            (Some((_, high)), None) => Some(high * 1.25),
-            (None, _) => None,
-        };
-        below.or(over)
     }
 
     pub(crate) fn record(&mut self, rate: f64, judged: StepResult) {
-        let lower = |known: Option<f64>| Some(known.map_or(rate, |known| known.min(rate)));
-        match judged {
-            StepResult::Met => {
-                self.met = Some(self.met.map_or(rate, |met| met.max(rate)));
-                // all rates below this one are decided
-                self.undecided = self.undecided.filter(|&(_, high)| high > rate);
-            }
-            StepResult::Missed | StepResult::ClientLimited => {
-                self.above = lower(self.above);
-                self.undecided = self.undecided.filter(|&(low, _)| low < rate);
-                self.client_limited = judged == StepResult::ClientLimited;
-            }
-            StepResult::Undecided => {
-                let (low, high) = self.undecided.unwrap_or((rate, rate));
-                self.undecided = Some((low.min(rate), high.max(rate)));
-            }
+        if judged == StepResult::Met {
+            self.met = Some(self.met.map_or(rate, |met| met.max(rate)));
+        } else {
+            self.above = Some(self.above.map_or(rate, |above| above.min(rate)));
+            self.client_limited = judged == StepResult::ClientLimited;
         }
     }
 
@@ -108,7 +80,6 @@ impl Bisection {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::seeded::Seeded;
 
     /// Runs a search. Returns its state, and the number of rates tried.
     fn found(capacity: f64, mut judge: impl FnMut(f64) -> StepResult) -> (Bisection, u32) {
@@ -142,40 +113,6 @@ mod tests {
         let (bisection, _) = found(1000.0, |_| StepResult::Missed);
         assert_eq!(bisection.answer().0, None);
         assert!(bisection.answer().1.unwrap() < 1.0);
-    }
-
-    #[test]
-    fn noise_widens_the_answer_around_the_limit() {
-        let mut random = Seeded::new(5, 0);
-        for _ in 0..200 {
-            let noisy = |rate: f64| match rate {
-                _ if rate < 600.0 => StepResult::Met,
-                _ if rate > 700.0 => StepResult::Missed,
-                _ => match random.chance(0.5) {
-                    true => StepResult::Undecided,
-                    false => judged(rate < 650.0),
-                },
-            };
-            let (met, missed, _) = found(1000.0, noisy).0.answer();
-            let (met, missed) = (met.unwrap(), missed.unwrap());
-            assert!(met < 650.0 && missed >= 650.0, "{met} {missed}");
-            assert!(met > 570.0 && missed < 750.0, "{met} {missed}");
-        }
-    }
-
-    #[test]
-    fn a_miss_below_an_undecided_rate_decides_it() {
-        let mut first = true;
-        let judge = |rate: f64| match rate {
-            // the first rate near 600 is undecided; later rates from 540 are missed
-            _ if (550.0..650.0).contains(&rate) && core::mem::take(&mut first) => {
-                StepResult::Undecided
-            }
-            _ => judged(rate < 540.0),
-        };
-        let (met, missed, _) = found(1000.0, judge).0.answer();
-        let (met, missed) = (met.unwrap(), missed.unwrap());
-        assert!(met < 540.0 && missed >= 540.0 && missed <= met * CLOSE, "{met} {missed}");
     }
 
     #[test]

@@ -109,18 +109,6 @@ impl Counts {
         self.failures.iter().filter(|(failure, _)| failure.phase == phase).map(|(_, n)| n).sum()
     }
 
-    /// Failures caused by a TLS alert of the server, by the alert's number.
-    #[must_use]
-    pub fn alerts(&self) -> BTreeMap<u8, u64> {
-        let mut alerts = BTreeMap::new();
-        for (failure, count) in &self.failures {
-            if let Cause::Alert(number) = failure.cause {
-                *alerts.entry(number).or_default() += count;
-            }
-        }
-        alerts
-    }
-
     /// Returns the most frequent failure with its count.
     #[must_use]
     pub fn worst(&self) -> Option<(&Failure, u64)> {
@@ -214,7 +202,6 @@ mod tests {
         counts.fail(failure(Phase::Connect, Cause::Refused));
         assert_eq!(counts.failed(), 4);
         assert_eq!(counts.failed_in(Phase::Finished), 2);
-        assert_eq!(counts.alerts(), BTreeMap::from([(40, 3)]));
         assert_eq!(counts.worst(), Some((&failure(Phase::Finished, Cause::Alert(40)), 2)));
     }
 

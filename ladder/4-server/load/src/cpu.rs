@@ -33,29 +33,25 @@ pub fn processes_cpu(processes: &[u32]) -> io::Result<Duration> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CgroupCpu {
     file: PathBuf,
-    is_v2: bool,
 }
 
 const CGROUPS: &str = "/sys/fs/cgroup";
 
 impl CgroupCpu {
-    /// Returns the control group with this folder, or with this path below `/sys/fs/cgroup`. The
-    /// group may be of version 2 (`cpu.stat`) or of version 1 (`cpuacct.usage`).
+    /// Returns the control group, of version 2, with this folder, or with this path below
+    /// `/sys/fs/cgroup`.
     ///
     /// # Errors
     ///
     /// The group does not exist, or does not count CPU time.
     pub fn new(path: &Path) -> io::Result<Self> {
         let inside = path.strip_prefix("/").unwrap_or(path);
-        let below = ["", "unified", "cpu,cpuacct", "cpuacct"]
-            .map(|hierarchy| Path::new(CGROUPS).join(hierarchy).join(inside));
-        let folders = [path.to_path_buf()].into_iter().chain(below);
-        for folder in folders {
-            for (name, is_v2) in [("cpu.stat", true), ("cpuacct.usage", false)] {
-                let meter = Self { file: folder.join(name), is_v2 };
-                if let Ok(Some(_)) = meter.read() {
-                    return Ok(meter);
-                }
+        let below =
+            ["", "unified"].map(|hierarchy| Path::new(CGROUPS).join(hierarchy).join(inside));
+        for folder in [path.to_path_buf()].into_iter().chain(below) {
+            let meter = Self { file: folder.join("cpu.stat") };
+            if let Ok(Some(_)) = meter.read() {
+                return Ok(meter);
             }
         }
         let why = format!(
@@ -67,8 +63,7 @@ impl CgroupCpu {
     }
 
     fn read(&self) -> io::Result<Option<Duration>> {
-        let text = fs::read_to_string(&self.file)?;
-        Ok(if self.is_v2 { of_group_v2(&text) } else { of_group_v1(&text) })
+        Ok(of_group(&fs::read_to_string(&self.file)?))
     }
 
     /// Returns the CPU time of the group so far.
@@ -85,14 +80,9 @@ impl CgroupCpu {
 }
 
 /// Parses `usage_usec` of `cpu.stat`. If a group's controller is off, the file lacks this line.
-fn of_group_v2(text: &str) -> Option<Duration> {
+fn of_group(text: &str) -> Option<Duration> {
     let usage = text.lines().find_map(|line| line.strip_prefix("usage_usec "))?;
     usage.trim().parse().ok().map(Duration::from_micros)
-}
-
-/// Parses `cpuacct.usage`, which counts nanoseconds.
-fn of_group_v1(text: &str) -> Option<Duration> {
-    text.trim().parse().ok().map(Duration::from_nanos)
 }
 
 fn process_cpu(process: u32) -> io::Result<Duration> {
@@ -277,12 +267,11 @@ mod tests {
     }
 
     #[test]
-    fn groups_of_both_versions_are_read() {
+    fn groups_are_read() {
         let stat = "usage_usec 1500\nuser_usec 1000\nsystem_usec 500\n";
-        assert_eq!(of_group_v2(stat), Some(Duration::from_micros(1500)));
-        assert_eq!(of_group_v2("nr_periods 0\n"), None);
-        assert_eq!(of_group_v1("1500\n"), Some(Duration::from_nanos(1500)));
-        assert_eq!((of_group_v1(""), of_group_v2("usage_usec x")), (None, None));
+        assert_eq!(of_group(stat), Some(Duration::from_micros(1500)));
+        assert_eq!(of_group("nr_periods 0\n"), None);
+        assert_eq!(of_group("usage_usec x"), None);
 
         let name = format!("tollgate-cgroup-{}", std::process::id());
         let folder = std::env::temp_dir().join(name);

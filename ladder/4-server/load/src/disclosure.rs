@@ -1,12 +1,10 @@
 //! The text that records contain in addition to figures: parameters, conditions, bodies.
 
-use core::fmt;
-
 use tollgate_record::vocabulary as word;
 use tollgate_record::{BadSubject, Subject};
 
 use crate::arrivals::{Arrivals, Pattern, Think};
-use crate::counts::{Resumptions, share};
+use crate::counts::Resumptions;
 use crate::outcome::Outcome;
 use crate::plan::{Exchange, Plan};
 use crate::resumption::Resume;
@@ -59,11 +57,7 @@ pub(crate) fn conditions(plan: &Plan) -> Vec<(String, String)> {
             say("waiting_max", waiting_max.to_string());
             match pattern {
                 Pattern::Gamma { dispersion, .. } => say("dispersion", dispersion.to_string()),
-                Pattern::Pareto { shape, .. } => say("pareto_shape", shape.to_string()),
-                Pattern::Bursts { on_ms, off_ms, .. } => {
-                    say("bursts", format!("{on_ms} ms on, {off_ms} ms off"));
-                }
-                Pattern::Constant { .. } | Pattern::Poisson { .. } | Pattern::Trace(_) => {}
+                Pattern::Constant { .. } | Pattern::Poisson { .. } => {}
             }
         }
     }
@@ -82,53 +76,4 @@ pub(crate) fn conditions(plan: &Plan) -> Vec<(String, String)> {
         say("patience", format!("{} ms, then {} more tries", timeout.ms, timeout.retries));
     }
     all
-}
-
-/// The counts of response bodies over a server's rounds, for a plan with several sizes.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ServedBodies {
-    /// Mean size of the plan, in bytes.
-    pub planned: f64,
-    /// Complete bodies that the client counted, and their bytes.
-    pub client: (u64, u64),
-    /// The number of bodies and their bytes in the server's log; `None` unless the log has the
-    /// bytes of every round.
-    pub log: Option<(u64, u64)>,
-}
-
-impl ServedBodies {
-    /// Returns the bodies of these rounds; `None` if the plan has one size.
-    #[must_use]
-    pub fn of(rounds: &[Outcome]) -> Option<Self> {
-        let Exchange::Sizes(sizes) = &rounds.first()?.plan.exchange else { return None };
-        let logged = |round: &Outcome| {
-            let seen = round.seen?;
-            Some((seen.requests, seen.body_bytes?))
-        };
-        let whole = rounds.iter().map(|outcome| &outcome.whole);
-        Some(Self {
-            planned: sizes.mean(),
-            client: sum_pairs(whole.map(|counts| (counts.responses, counts.response_bytes))),
-            log: rounds.iter().map(logged).collect::<Option<Vec<_>>>().map(sum_pairs),
-        })
-    }
-}
-
-fn sum_pairs(all: impl IntoIterator<Item = (u64, u64)>) -> (u64, u64) {
-    all.into_iter().fold((0, 0), |sum, more| (sum.0 + more.0, sum.1 + more.1))
-}
-
-impl fmt::Display for ServedBodies {
-    /// `6400 bodies of 502.4 bytes in the mean, 502.3 planned; in the server's log 6400 of 502.4`.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { planned, client: (bodies, bytes), log } = self;
-        let of = share(*bytes, *bodies);
-        write!(f, "{bodies} bodies of {of:.1} bytes in the mean, {planned:.1} planned; ")?;
-        match log {
-            Some((bodies, bytes)) => {
-                write!(f, "in the server's log {bodies} of {:.1}", share(*bytes, *bodies))
-            }
-            None => f.write_str("no log has their bytes"),
-        }
-    }
 }

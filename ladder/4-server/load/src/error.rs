@@ -30,11 +30,9 @@ messages! {
         };
         Plan(rule: &'static str) => "the plan cannot be run: {rule}";
         Ports(ports: Ports) =>
-            "no port is left to connect from ({ports}): close with rst-after-confirm, use more \
-             source addresses, or wait a minute for the ports in TIME_WAIT";
-        PortsShort { needed: u64, ports: u64 } =>
-            "the plan has {needed} connections and there are {ports} ports to connect from: give \
-             fewer, use more source addresses, or widen net.ipv4.ip_local_port_range";
+            "no port is left to connect from ({ports}): close with rst-after-confirm, give fewer \
+             connections, widen net.ipv4.ip_local_port_range, or wait a minute for the ports in \
+             TIME_WAIT";
         Probe { address: SocketAddr, failure: Failure } => "{}", match failure.cause {
             Cause::Refused => {
                 format!("nothing listens on {address}: start the server, or give its address")

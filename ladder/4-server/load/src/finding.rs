@@ -115,9 +115,6 @@ messages! {
                 "the client did not keep up; give it more threads and its own cores, or a lower \
                  rate"
             };
-        PortsForecast { needed: u64, ports: u64 } =>
-            "the run needs about {needed} ports and has {ports}: close with rst-after-confirm, use \
-             more source addresses, or widen net.ipv4.ip_local_port_range";
         PortsWaiting { waiting: u64, ports: u64 } =>
             "sockets in TIME_WAIT take {waiting} of {ports} ports: close with rst-after-confirm, \
              or wait a minute before the next run";

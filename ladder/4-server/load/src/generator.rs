@@ -100,9 +100,12 @@ impl Generator {
         let own: Vec<u32> = (thread..plan.connections).step_by(plan.threads as usize).collect();
         let places = own.len();
         let source = match &plan.arrivals {
-            Arrivals::Open { pattern, waiting_max } => {
-                Source::Open(Box::new(OpenLoop::new(plan, pattern, *waiting_max, (thread, places))))
-            }
+            Arrivals::Open { pattern, waiting_max } => Source::Open(Box::new(OpenLoop::new(
+                plan,
+                *pattern,
+                *waiting_max,
+                (thread, places),
+            ))),
             Arrivals::Closed { think } => {
                 Source::Closed(ClosedLoop::new(plan, *think, thread, places))
             }
@@ -157,9 +160,7 @@ impl Generator {
                     let is_plain = self.mix.of_arrival(arrival.number);
                     let task = Task {
                         is_plain,
-                        resumes: !is_plain
-                            && arrival.reuse.unwrap_or_else(|| self.mix.resumed.next()),
-                        bytes: arrival.bytes,
+                        resumes: !is_plain && self.mix.resumed.next(),
                         ..Task::new(open.time(&arrival), arrival.number)
                     };
                     Next::Begins { place, task, queued }

@@ -6,16 +6,24 @@ use std::fs;
 use rustix::time::ClockId;
 use serde::{Deserialize, Serialize};
 
-use crate::arrivals::Arrivals;
 use crate::counts::share;
 use crate::cpu::clock;
 use crate::finding::{Finding, Findings};
 use crate::limits::Limits;
-use crate::plan::{Close, Plan};
 use crate::ports::Ports;
 
-/// Duration of `TIME_WAIT`, in seconds (`TCP_TIMEWAIT_LEN` of Linux).
-const WAIT_S: f64 = 60.0;
+/// Disagreement of the clocks divided by the time of the run: a run above the first limit is
+/// invalid, above the second doubtful.
+const CLOCK: (f64, f64) = (0.01, 0.001);
+
+/// Retransmitted TCP segments divided by all sent segments; the limits as above.
+const RETRANSMITS: (f64, f64) = (0.05, 0.001);
+
+/// Connections dropped by full listen queues, divided by attempts; a run above this is doubtful.
+const LISTEN_DROPS_DOUBT: f64 = 0.001;
+
+/// Sockets in `TIME_WAIT` divided by the ports to connect from; a run above this is doubtful.
+const PORTS_DOUBT: f64 = 0.8;
 
 /// Three clocks, read at nearly the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -150,58 +158,25 @@ impl HostConditions {
     /// Adds findings about a run with this number of connections.
     pub(crate) fn judge(&self, attempts: u64, limits: &Limits, findings: &mut Findings) {
         let drift = self.clock_drift;
-        let clock = (limits.clock, limits.clock_doubt);
-        findings.above(clock, drift, Finding::ClockDrift { share: drift });
+        let both = |(reason, doubt)| (limits.shape(reason), limits.shape(doubt));
+        findings.above(both(CLOCK), drift, Finding::ClockDrift { share: drift });
         let (count, segments) = (self.retransmits, self.segments.unwrap_or(0));
-        let retransmits = (limits.retransmits, limits.retransmits_doubt);
         let again = Finding::Retransmits { count, segments };
-        findings.above(retransmits, share(count, segments), again);
+        findings.above(both(RETRANSMITS), share(count, segments), again);
         let count = self.listen_drops;
-        if share(count, attempts) > limits.listen_drops_doubt {
+        if share(count, attempts) > limits.shape(LISTEN_DROPS_DOUBT) {
             findings.doubts.push(Finding::ListenDrops { count, attempts });
         }
     }
 }
 
 impl Ports {
-    /// Returns the number of ports of all source addresses of a plan.
-    fn of_plan(self, plan: &Plan) -> Option<u64> {
-        Some(self.range? * u64::from(plan.source_addresses.max(1)))
-    }
-
-    /// Returns the number of connections and the number of ports, if the plan has more connections
-    /// than there are ports.
-    pub(crate) fn short(self, plan: &Plan) -> Option<(u64, u64)> {
-        let (needed, ports) = (u64::from(plan.connections), self.of_plan(plan)?);
-        (needed > ports).then_some((needed, ports))
-    }
-
-    /// For plans with a rate: returns a finding if sockets in `TIME_WAIT` will take so many ports
-    /// that new connections have too few.
-    pub(crate) fn forecast(self, plan: &Plan) -> Option<Finding> {
-        let Arrivals::Open { pattern, .. } = &plan.arrivals else { return None };
-        if plan.close != Close::Fin {
-            return None; // a reset leaves no TIME_WAIT
-        }
-        #[allow(clippy::cast_precision_loss, reason = "at most a day in milliseconds")]
-        let seconds = ((plan.warm_up_ms + plan.sustain_ms) as f64 / 1000.0).min(WAIT_S);
-        #[allow(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "at most 10^7 per second for a minute"
-        )]
-        let used = (pattern.per_s() * seconds) as u64;
-        let needed = used + u64::from(plan.connections) + self.waiting.unwrap_or(0);
-        let ports = self.of_plan(plan)?;
-        (needed > ports).then_some(Finding::PortsForecast { needed, ports })
-    }
-
     /// Returns a finding if nearly all ports are in `TIME_WAIT`.
-    pub(crate) fn scarce(self, plan: &Plan) -> Option<Finding> {
-        let (waiting, ports) = (self.waiting?, self.of_plan(plan)?);
+    pub(crate) fn scarce(self, limits: &Limits) -> Option<Finding> {
+        let (waiting, ports) = (self.waiting?, self.range?);
         #[allow(clippy::cast_precision_loss, reason = "ports are few")]
         let share = waiting as f64 / ports as f64;
-        (share > plan.limits.ports_doubt).then_some(Finding::PortsWaiting { waiting, ports })
+        (share > limits.shape(PORTS_DOUBT)).then_some(Finding::PortsWaiting { waiting, ports })
     }
 }
 
@@ -214,8 +189,6 @@ mod tests {
     use socket2::{Domain, Socket, Type};
 
     use super::*;
-    use crate::arrivals::Pattern;
-    use crate::offer::Protocol;
 
     const SNMP: &str = "Ip: a b\nIp: 1 2\nTcp: InSegs OutSegs RetransSegs\nTcp: 7 1000 3\nUdp: x\n";
     const NETSTAT: &str = "TcpExt: SyncookiesSent ListenOverflows ListenDrops\nTcpExt: 0 4 5\n";
@@ -298,32 +271,9 @@ mod tests {
     }
 
     #[test]
-    fn a_lack_of_ports_is_predicted() {
-        let ports = Ports { range: Some(100), waiting: Some(10) };
-        let plan = Plan { connections: 100, ..Plan::new(Protocol::Tls13) };
-        assert_eq!(ports.short(&plan), None);
-        let more = Plan { connections: 101, ..plan.clone() };
-        assert_eq!(ports.short(&more), Some((101, 100)));
-        assert_eq!(ports.short(&Plan { source_addresses: 2, ..more }), None);
-        assert_eq!(Ports::default().short(&plan), None, "unknown is not zero");
-
-        // 10 arrivals per second in 6 s, 30 connections in flight, and 10 sockets that are already
-        // in TIME_WAIT
-        let arrivals = Arrivals::open(Pattern::Poisson { per_s: 10.0 });
-        let open = Plan { arrivals, connections: 30, close: Close::Fin, ..plan.clone() };
-        assert_eq!(ports.forecast(&open), None, "60 + 30 + 10 are 100");
-        let more = Plan { connections: 31, ..open };
-        let found = Finding::PortsForecast { needed: 101, ports: 100 };
-        assert!(found.to_string().contains("ip_local_port_range"), "{found}");
-        assert_eq!(ports.forecast(&more), Some(found));
-        let reset = Plan { close: Close::RstAfterConfirm, ..more };
-        assert_eq!((ports.forecast(&reset), ports.forecast(&plan)), (None, None));
-    }
-
-    #[test]
     fn nearly_all_ports_in_time_wait_are_a_finding() {
-        let plan = Plan::new(Protocol::Tls13);
-        let of = |waiting| Ports { range: Some(100), waiting: Some(waiting) }.scarce(&plan);
+        let limits = Limits::default();
+        let of = |waiting| Ports { range: Some(100), waiting: Some(waiting) }.scarce(&limits);
         assert_eq!((of(80), of(81).is_some()), (None, true));
         assert!(of(81).unwrap().to_string().contains("81 of 100"));
     }

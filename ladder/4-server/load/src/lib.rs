@@ -131,19 +131,12 @@ mod threads;
 mod times;
 mod tls;
 #[cfg(test)]
-#[path = "../tests/load/tls_server.rs"]
+#[path = "../tests/load/tls_config.rs"]
 #[allow(clippy::unwrap_used, dead_code, reason = "tests use parts of it")]
-mod tls_server;
-mod trace;
+mod tls_config;
 mod transaction;
-#[cfg(test)]
-mod unconfirmed;
 mod verdict;
 mod worker;
-
-// `tls_server` is shared with the integration tests, which use the crate by its name
-#[cfg(test)]
-extern crate self as tollgate_load;
 
 pub use access_log::AccessLog;
 pub use agents::{AgentPart, Agents};
@@ -157,7 +150,6 @@ pub use consent::{CONSENT_BYTES_MAX, CONSENT_PATH, Reach, Refusal};
 pub use counts::{Counts, Resumptions};
 pub use cpu::{CgroupCpu, ClientCpu, CpuMeter, children_cpu, pin, processes_cpu, thread_cpu};
 pub use descriptions::Descriptions;
-pub use disclosure::ServedBodies;
 pub use error::Error;
 pub use finding::Finding;
 pub use head::Head;
@@ -185,10 +177,8 @@ pub use series::Point;
 pub use server::{Server, Witness};
 pub use server_counts::{CountsMeter, ServerCounts};
 pub use sizes::Sizes;
-pub use steady::Steady;
 pub use target::Target;
 pub use times::{ByResumption, SessionTimes};
 pub use tollgate_tls_client::Freshness;
 pub use tollgate_workload::LogFormat;
-pub use trace::{Recorded, Trace};
 pub use verdict::Verdict;

@@ -34,16 +34,14 @@ impl OpenLoop {
     /// Creates the part of one thread, which has this number of slots.
     pub(crate) fn new(
         plan: &Plan,
-        pattern: &Pattern,
+        pattern: Pattern,
         waiting_max: u32,
         (thread, places): (u32, usize),
     ) -> Self {
         // the first threads get the remainder of the division
         let more = u32::from(thread < waiting_max % plan.threads);
         Self {
-            arrivals: Sequence::new(pattern.clone(), plan.seed)
-                .part(thread, plan.threads)
-                .peekable(),
+            arrivals: Sequence::new(pattern, plan.seed).part(thread, plan.threads).peekable(),
             start: Instant::now(),
             queue: VecDeque::new(),
             queue_max: (waiting_max / plan.threads + more) as usize,
@@ -111,9 +109,9 @@ mod tests {
     fn open(waiting_max: u32, change: impl FnOnce(&mut Plan)) -> (OpenLoop, Instant) {
         let pattern = Pattern::Constant { per_s: 1000.0 };
         let mut plan = Plan { connections: 2, ..Plan::new(Protocol::Tls13) };
-        plan.arrivals = Arrivals::Open { pattern: pattern.clone(), waiting_max };
+        plan.arrivals = Arrivals::Open { pattern, waiting_max };
         change(&mut plan);
-        let mut open = OpenLoop::new(&plan, &pattern, waiting_max, (0, 2));
+        let mut open = OpenLoop::new(&plan, pattern, waiting_max, (0, 2));
         let start = Instant::now();
         open.begin(start);
         (open, start)
@@ -163,7 +161,7 @@ mod tests {
     fn threads_share_the_queue() {
         let pattern = Pattern::Constant { per_s: 1000.0 };
         let plan = Plan { threads: 3, ..Plan::new(Protocol::Tls13) };
-        let queues = (0..3).map(|thread| OpenLoop::new(&plan, &pattern, 10, (thread, 5)).queue_max);
+        let queues = (0..3).map(|thread| OpenLoop::new(&plan, pattern, 10, (thread, 5)).queue_max);
         assert_eq!(queues.collect::<Vec<_>>(), [4, 3, 3]);
     }
 }

@@ -16,7 +16,6 @@ use crate::plan::Plan;
 use crate::referee::Seen;
 use crate::series::Point;
 use crate::server_counts::ServerCounts;
-use crate::steady::Steady;
 use crate::times::ByResumption;
 use crate::verdict::Verdict;
 
@@ -72,12 +71,6 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Steadiness of the rate in the sustained part.
-    #[must_use]
-    pub fn steady(&self) -> Option<Steady> {
-        Steady::of(&self.bins)
-    }
-
     fn is_believed(&self) -> bool {
         self.verdict != Verdict::Invalid
     }
@@ -116,15 +109,6 @@ impl Outcome {
     #[must_use]
     pub fn operations_per_batch(&self) -> Option<f64> {
         self.server_counts?.operations_per_run().filter(|_| self.is_believed())
-    }
-
-    /// Returns the turns of the server's event loops per transaction; `None` if the server does not
-    /// count them, or the run is invalid.
-    #[must_use]
-    #[allow(clippy::cast_precision_loss, reason = "counts of a run are far below 2^52")]
-    pub fn turns_per_session(&self) -> Option<f64> {
-        let turns = self.server_counts.map(|counts| counts.turns).filter(|turns| *turns > 0)?;
-        Some(turns as f64 / self.sustained.as_secs_f64() / self.sessions_per_s()?)
     }
 
     /// Returns the CPU time of the client per transaction, in nanoseconds; `None` if the run is
@@ -186,52 +170,23 @@ impl fmt::Display for Outcome {
         for doubt in &self.doubts {
             writeln!(f, "  doubtful: {doubt}")?;
         }
-        let counts = &self.whole;
+        let Counts { attempts, confirmed, transactions, .. } = self.whole;
         writeln!(
             f,
-            "  client: {} attempts, {} handshakes confirmed, {} signatures verified, \
-             {} transactions, {} failed",
-            counts.attempts,
-            counts.confirmed,
-            counts.signatures_verified,
-            counts.transactions,
-            counts.failed()
+            "  client: {attempts} attempts, {confirmed} handshakes confirmed, {transactions} \
+             transactions, {} failed; {:?}; {:?}",
+            self.whole.failed(),
+            self.whole.resumptions,
+            self.arrivals
         )?;
-        if self.plan.resume.is_some() {
-            writeln!(f, "  client: {}", counts.resumptions)?;
-        }
-        for (failure, count) in &counts.failures {
+        for (failure, count) in &self.whole.failures {
             writeln!(f, "    {count} x {failure}")?;
         }
-        for (phase, count) in &counts.timed_out {
+        for (phase, count) in &self.whole.timed_out {
             writeln!(f, "    {count} x client timeout (phase {phase})")?;
         }
-        if self.plan.arrivals.is_open() {
-            let ArrivalCounts { arrivals, late, queued, dropped, .. } = self.arrivals;
-            writeln!(
-                f,
-                "  open loop: {arrivals} arrivals in the measured part, {queued} of them waited in \
-                 the queue, {late} began late, {dropped} never began"
-            )?;
-        }
         if let Some(seen) = self.seen {
-            writeln!(
-                f,
-                "  server's log: {} handshakes, {} of them resumed, {} failed; {} requests",
-                seen.handshakes, seen.resumed, seen.failed, seen.requests
-            )?;
-        }
-        if let Some(rate) = self.sessions_per_s() {
-            writeln!(f, "  {rate:.1} sessions per second")?;
-        }
-        let cpu = [
-            ("server", self.server_cpu_ns_per_session()),
-            ("client", self.client_cpu_ns_per_session()),
-        ];
-        for (side, nanos) in cpu {
-            if let Some(nanos) = nanos {
-                writeln!(f, "  {:.1} µs of {side} CPU per session", nanos / 1000.0)?;
-            }
+            writeln!(f, "  server's log: {seen:?}")?;
         }
         Ok(())
     }

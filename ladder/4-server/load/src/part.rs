@@ -13,7 +13,6 @@ use crate::host_conditions::{HostConditions, Reading};
 use crate::live::Live;
 use crate::phase::{Cause, Failure};
 use crate::plan::Plan;
-use crate::ports::Ports;
 use crate::quota::Quota;
 use crate::schedule::Schedule;
 use crate::segment::Segment;
@@ -72,19 +71,17 @@ pub fn run_part(
     Ok(Part::of(plan, &schedule, reports, &probes, reading.until_now()))
 }
 
+/// CPU time of the busiest client thread divided by elapsed time; a run above this is doubtful.
+const BUSY_DOUBT: f64 = 0.8;
+
+/// Share of time that a client thread waited for a core; a run above this is doubtful.
+const WAIT_DOUBT: f64 = 0.2;
+
 /// Checks that this machine can run the job.
 pub(crate) fn check(job: Job<'_>) -> Result<(), Error> {
     let Job { plan, targets, segment, .. } = job;
-    let address = targets.secure.address();
-    if plan.source_addresses > 0 && !(address.is_ipv4() && address.ip().is_loopback()) {
-        return Err(Error::Plan("source_addresses need a target in 127.0.0.0/8"));
-    }
     [targets.secure, targets.plain].into_iter().try_for_each(|target| target.lasts(plan))?;
-    let size = segment.size(plan);
-    if let Some((needed, ports)) = Ports::now().short(&size) {
-        return Err(Error::PortsShort { needed, ports });
-    }
-    reserve_descriptors(&size)
+    reserve_descriptors(&segment.size(plan))
 }
 
 impl Part {
@@ -132,8 +129,7 @@ impl Part {
         self.tally.arrivals.judge(&size.limits, findings);
         self.judge_client(size, findings);
         self.host.judge(self.tally.whole.attempts, &size.limits, findings);
-        findings.doubts.extend(self.host.ports.forecast(size));
-        findings.doubts.extend(self.host.ports.scarce(size));
+        findings.doubts.extend(self.host.ports.scarce(&size.limits));
     }
 
     fn judge_counts(&self, plan: &Plan, Findings { reasons, doubts }: &mut Findings) {
@@ -171,9 +167,9 @@ impl Part {
     fn judge_client(&self, plan: &Plan, findings: &mut Findings) {
         let (Some(cpu), limits) = (self.client_cpu, &plan.limits) else { return };
         let share = cpu.busiest_share;
-        let busy = (limits.client_cpu, limits.client_cpu_doubt);
+        let busy = (limits.client_cpu, limits.shape(BUSY_DOUBT));
         findings.above(busy, share, Finding::ClientBusy { share });
-        let waited = cpu.longest_wait_share.filter(|&share| share > limits.client_wait_doubt);
+        let waited = cpu.longest_wait_share.filter(|&share| share > limits.shape(WAIT_DOUBT));
         findings.doubts.extend(waited.map(|share| Finding::ClientWaited { share }));
     }
 }

@@ -48,7 +48,8 @@ impl From<SessionPhase> for Phase {
 
 messages! {
     /// The cause of a failure.
-    #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+    #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    #[derive(Serialize, Deserialize, JsonSchema)]
     #[serde(rename_all = "kebab-case", deny_unknown_fields)]
     Cause {
         Alert(number: u8) => "alert {}", AlertDescription(*number);

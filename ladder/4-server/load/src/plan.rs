@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
 use tollgate_tls_client::Freshness;
 
-use crate::arrivals::{Arrivals, Pattern, Think};
+use crate::arrivals::{Arrivals, Think};
 use crate::client_timeout::ClientTimeout;
 use crate::error::Error;
 use crate::limits::Limits;
@@ -75,16 +75,10 @@ pub struct Plan {
     pub plain_share: f64,
     /// The handshakes that verify the signature over the key exchange.
     pub verify: Verify,
-    /// Key shares of the key agreement.
+    /// Key shares of the key agreement, and premaster secrets of RSA key exchange.
     pub key_share: Freshness,
-    /// Premaster secrets of RSA key exchange.
-    pub premaster: Freshness,
     /// The end of connections.
     pub close: Close,
-    /// Number of loopback source addresses for an IPv4 target, at most
-    /// [`Self::SOURCE_ADDRESSES_MAX`]. They are used in turn, from 127.0.0.2. With 0 the system
-    /// chooses the address.
-    pub source_addresses: u8,
     /// Limits above which a run is invalid or doubtful.
     pub limits: Limits,
 }
@@ -145,9 +139,8 @@ words! {
         /// the socket. `TIME_WAIT` remains on the side that closed first.
         Fin = "fin",
         /// Resets the connection without `close_notify` when the transaction is complete and the
-        /// server has confirmed the handshake. No port stays in `TIME_WAIT`. The socket is reused
-        /// unless it has its own source address; the server cannot see this. Not allowed with early
-        /// data: the response may come before the server has read Finished and written tickets, and
+        /// server has confirmed the handshake. No port stays in `TIME_WAIT`. The socket is reused,
+        /// which the server cannot see. Not allowed with early data: the response may come before the server has read Finished and written tickets, and
         /// the reset would interrupt this.
         RstAfterConfirm = "rst-after-confirm",
     }
@@ -155,7 +148,7 @@ words! {
 
 impl Plan {
     /// The version of the format that this program writes.
-    pub const VERSION: u32 = 3;
+    pub const VERSION: u32 = 4;
     /// Maximum number of connections: more than the ports of one loopback address.
     pub const CONNECTIONS_MAX: u32 = 100_000;
     /// Maximum number of requests on a connection.
@@ -164,8 +157,6 @@ impl Plan {
     pub const TRANSACTIONS_MAX: u64 = 1_000_000_000;
     /// Minimum length of the sustained part; bins have 100 ms.
     pub const SUSTAIN_MS_MIN: u64 = 200;
-    /// Maximum number of source addresses; they are in 127.0.0.0/24.
-    pub const SOURCE_ADDRESSES_MAX: u8 = 250;
     /// Maximum of all times: one day.
     pub const MS_MAX: u64 = 24 * 3600 * 1000;
 
@@ -195,9 +186,7 @@ impl Plan {
             plain_share: 0.0,
             verify: Verify::Never,
             key_share: Freshness::Fresh,
-            premaster: Freshness::Fresh,
             close: Close::RstAfterConfirm,
-            source_addresses: 0,
             limits: Limits::default(),
         }
     }
@@ -245,13 +234,10 @@ impl Plan {
             Exchange::Sizes(sizes) => sizes.broken_rule(),
             Exchange::Get { .. } | Exchange::HandshakeOnly => None,
         };
-        let broken = self.arrivals.broken_rule(self.warm_up_ms.saturating_add(self.sustain_ms));
-        let resume = match self.resume {
-            Some(resume) => self.broken_resume_rule(resume),
-            None => self.arrivals.reused_share().map(|_| Resume::OF_TRACE),
-        };
+        let broken = self.arrivals.broken_rule();
+        let resume = self.resume.and_then(|resume| self.broken_resume_rule(resume));
         let rules = [
-            (self.version == Self::VERSION, "version is 2 in this program"),
+            (self.version == Self::VERSION, "version is 4 in this program"),
             (
                 (1..=Self::CONNECTIONS_MAX).contains(&self.connections),
                 "connections are 1 to 100000",
@@ -287,10 +273,6 @@ impl Plan {
             ),
             (sizes.is_none(), sizes.unwrap_or_default()),
             (self.verify != Verify::Sample { one_in: 0 }, "one_in is at least 1"),
-            (
-                self.source_addresses <= Self::SOURCE_ADDRESSES_MAX,
-                "source_addresses are at most 250",
-            ),
             (self.limits.are_shares(), "limits are shares in [0, 1]"),
             (broken.is_none(), broken.unwrap_or_default()),
             (resume.is_none(), resume.unwrap_or_default()),
@@ -335,12 +317,6 @@ impl Plan {
                 "resume: with early-data connections end by fin: the response may come before the \
                  server's handshake is complete, and a reset would break it off",
             )
-        } else if self
-            .arrivals
-            .reused_share()
-            .is_some_and(|of_trace| (of_trace - resume.share).abs() > f64::EPSILON)
-        {
-            Some(Resume::OF_TRACE)
         } else {
             None
         }
@@ -359,15 +335,11 @@ impl Plan {
     /// Returns all sizes of bodies that the plan requests.
     #[must_use]
     pub fn bodies(&self) -> BTreeSet<u64> {
-        let mut all = match &self.exchange {
+        match &self.exchange {
             Exchange::Get { bytes, .. } => BTreeSet::from([*bytes]),
             Exchange::Sizes(sizes) => sizes.all().iter().copied().collect(),
-            Exchange::HandshakeOnly => return BTreeSet::new(),
-        };
-        if let Arrivals::Open { pattern: Pattern::Trace(trace), .. } = &self.arrivals {
-            all.extend(trace.arrivals().iter().filter_map(|recorded| recorded.bytes));
+            Exchange::HandshakeOnly => BTreeSet::new(),
         }
-        all
     }
 
     pub(crate) const fn phase_max(&self) -> Duration {
@@ -385,6 +357,7 @@ fn whole_where_it_is<S: Serializer>(number: &f64, to: S) -> Result<S::Ok, S::Err
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::arrivals::Pattern;
 
     #[test]
     fn plans_survive_json_and_hashes_differ() {
@@ -403,19 +376,6 @@ mod tests {
         assert_ne!(other.hash(), plan.hash());
         assert!(json.contains(r#""protocol":"tls13""#), "{json}");
         assert!(serde_json::from_str::<Plan>(&json.replace("connections", "conns")).is_err());
-    }
-
-    #[test]
-    fn bodies_are_all_requested_sizes() {
-        let trace = Pattern::Trace("0 5\n1\n2 5\n3 7".parse().unwrap());
-        let of = |exchange| {
-            let arrivals = Arrivals::open(trace.clone());
-            Plan { arrivals, exchange, ..Plan::new(Protocol::Tls13) }.bodies()
-        };
-        assert_eq!(of(Exchange::bytes(6)), BTreeSet::from([5, 6, 7]));
-        let sizes = serde_json::from_str("[9, 8, 9]").unwrap();
-        assert_eq!(of(Exchange::Sizes(sizes)), BTreeSet::from([5, 7, 8, 9]));
-        assert_eq!(of(Exchange::HandshakeOnly), BTreeSet::new());
     }
 
     #[test]
@@ -447,7 +407,6 @@ mod tests {
         refused(|p| (p.warm_up_ms, p.transactions) = (0, Some(0)), "transactions are");
         refused(|p| p.transactions = Some(5), "no warm-up");
         refused(|p| p.verify = Verify::Sample { one_in: 0 }, "one_in");
-        refused(|p| p.source_addresses = 251, "source_addresses");
         refused(|p| p.limits.errors = f64::NAN, "limits");
         refused(|p| p.requests_per_connection = 0.5, "requests_per_connection");
         refused(|p| p.requests_per_connection = f64::NAN, "requests_per_connection");

@@ -10,7 +10,7 @@ use tollgate_record::{
 
 use crate::compare::Comparison;
 use crate::counts::Counts;
-use crate::disclosure::{self, ServedBodies};
+use crate::disclosure;
 use crate::latency::Latency;
 use crate::limits::Limits;
 use crate::outcome::Outcome;
@@ -290,7 +290,6 @@ fn conditions(rounds: &[Outcome]) -> BTreeMap<String, String> {
     verdicts.sort_unstable();
     let mut conditions = BTreeMap::from([
         ("client_key_share".to_owned(), plan.key_share.word().to_owned()),
-        ("client_premaster".to_owned(), plan.premaster.word().to_owned()),
         ("client_verified".to_owned(), format!("{verified} of {done} handshakes")),
         ("client_verify".to_owned(), verify),
         ("close".to_owned(), plan.close.word().to_owned()),
@@ -305,12 +304,9 @@ fn conditions(rounds: &[Outcome]) -> BTreeMap<String, String> {
     ]);
     conditions.extend(disclosure::conditions(plan));
     let limits = || serde_json::to_string(&plan.limits).unwrap_or_default();
-    let addresses = plan.source_addresses;
     let optional = [
-        ("bodies", ServedBodies::of(rounds).map(|served| served.to_string())),
         ("limits", (plan.limits != Limits::default()).then(limits)),
         ("request", (!plan.request.is_default()).then(|| plan.request.to_string())),
-        ("source_addresses", (addresses > 0).then(|| addresses.to_string())),
         ("transactions", plan.transactions.map(|transactions| transactions.to_string())),
     ];
     conditions.extend(optional.into_iter().filter_map(|(name, value)| Some((name.into(), value?))));

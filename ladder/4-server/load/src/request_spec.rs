@@ -19,16 +19,11 @@ pub(crate) struct RequestSpec {
     seed: u64,
     host: String,
     pub(crate) close: Close,
-    /// True if sockets are reused after a reset; false with several source addresses.
-    pub(crate) reuse_sockets: bool,
     /// Mean number of requests of a transaction; 0 for handshakes only.
     requests: f64,
     /// After this time, the next request of a connection is its last one. The run can then end.
     pub(crate) asks_until: Option<Instant>,
     pub(crate) resumes_by: Option<Mechanism>,
-    /// Tests: count unconfirmed handshakes.
-    #[cfg(test)]
-    pub(crate) counts_unconfirmed: bool,
 }
 
 impl RequestSpec {
@@ -43,12 +38,9 @@ impl RequestSpec {
             seed: plan.seed,
             host: target.host(),
             close: plan.close,
-            reuse_sockets: plan.source_addresses == 0,
             requests,
             asks_until: None,
             resumes_by: plan.resume.map(|resume| resume.by),
-            #[cfg(test)]
-            counts_unconfirmed: false,
         }
     }
 
@@ -87,21 +79,20 @@ impl RequestSpec {
     }
 
     /// Writes a task's next request; `left` more requests follow it. Returns the expected length of
-    /// the response's body: the task's own length, or else the plan's length.
+    /// the response's body.
     pub(crate) fn ask(&self, request: &mut Vec<u8>, task: &Task, left: u32) -> u64 {
         request.clear();
         let is_last = left == 0;
-        let bytes = match (&self.exchange, task.bytes) {
-            (Exchange::HandshakeOnly, _) => return 0,
-            (Exchange::Get { path, bytes }, None) => {
+        let bytes = match &self.exchange {
+            Exchange::HandshakeOnly => return 0,
+            Exchange::Get { path, bytes } => {
                 self.form.write(request, format_args!("{path}"), &self.host, is_last);
                 return *bytes;
             }
-            (Exchange::Sizes(sizes), None) => {
+            Exchange::Sizes(sizes) => {
                 let behind = self.requests_before(task.number.wrapping_add(1));
                 sizes.drawn(self.seed, behind.wrapping_sub(1).wrapping_sub(u64::from(left)))
             }
-            (Exchange::Get { .. } | Exchange::Sizes(_), Some(bytes)) => bytes,
         };
         self.form.write(request, format_args!("/bytes/{bytes}"), &self.host, is_last);
         bytes

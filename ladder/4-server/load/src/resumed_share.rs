@@ -10,11 +10,7 @@ pub(crate) fn judge_resumed(plan: &Plan, sustain: &Counts, findings: &mut Findin
     let Some(achieved) = resume.achieved(sustain) else { return };
     let Resumptions { offered, refused, starved, .. } = sustain.resumptions;
     let of_all = |count: u64| share(count, sustain.confirmed);
-    // the share in this part of a trace may differ from the share in the whole trace
-    let planned = match plan.arrivals.reused_share() {
-        Some(_) => of_all(offered + starved).min(1.0),
-        None => resume.share,
-    };
+    let planned = resume.share;
     // Without a warm-up, the first connections come before there are sessions to resume.
     let is_cold = plan.transactions.is_some() && starved <= u64::from(plan.connections);
     let expected = if is_cold && offered > 0 { of_all(offered) } else { planned };
@@ -42,7 +38,6 @@ const OFF_PLAN: f64 = 0.01;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arrivals::{Arrivals, Pattern};
     use crate::offer::Protocol;
     use crate::resumption::{Mechanism, Resume};
 
@@ -107,14 +102,5 @@ mod tests {
             assert!(!reasons[0].contains("warm up"), "{reasons:?}");
         }
         assert_eq!(judged(&timed, 200, sessions(84, 84, 16))[0].len(), 1, "it had a warm-up");
-    }
-
-    #[test]
-    fn the_share_in_a_part_of_a_trace_may_differ() {
-        let arrivals = Arrivals::open(Pattern::Trace("0 reuse\n1\n2\n7 reuse".parse().unwrap()));
-        let resume = Some(Resume { share: 0.5, by: Mechanism::Psk });
-        let plan = Plan { arrivals, resume, ..Plan::new(Protocol::Tls13) };
-        // in the sustained part no session was to be resumed, and none was
-        assert_eq!(judged(&plan, 2, Resumptions::default()), NONE);
     }
 }

@@ -12,8 +12,7 @@ use crate::messages::words;
 pub struct Resume {
     /// The share of secure transactions that offer an earlier session: above 0, at most 1. Each
     /// thread draws them from the plan's seed; their number differs from the expected number by
-    /// less than one. If a trace has resumed sessions, the share must equal the share of its
-    /// resumed lines, and exactly these lines resume a session.
+    /// less than one.
     pub share: f64,
     /// The mechanism.
     pub by: Mechanism,
@@ -59,9 +58,6 @@ impl Mechanism {
 }
 
 impl Resume {
-    pub(crate) const OF_TRACE: &str =
-        "the trace has sessions that were resumed: resume says how, with the share of its lines";
-
     /// Returns the share of confirmed handshakes that resumed as planned; `None` if there are none.
     pub(crate) fn achieved(self, counts: &Counts) -> Option<f64> {
         let found = match self.by {
@@ -75,7 +71,7 @@ impl Resume {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arrivals::{Arrivals, Pattern};
+
     use crate::offer::Protocol;
     use crate::plan::{Exchange, Plan};
 
@@ -108,19 +104,5 @@ mod tests {
         let early = resume(0.5, Mechanism::EarlyData);
         assert!(rule(Protocol::Tls13, early, Exchange::HandshakeOnly).contains("request"));
         assert!(rule(Protocol::Tls13, early, get()).contains("fin"));
-    }
-
-    #[test]
-    fn the_trace_selects_the_sessions_and_the_plan_the_mechanism() {
-        let arrivals = Arrivals::open(Pattern::Trace("0 reuse\n1\n2\n7 reuse".parse().unwrap()));
-        let of = |share: Option<f64>| {
-            let resume = share.map(|share| Resume { share, by: Mechanism::Psk });
-            Plan { arrivals: arrivals.clone(), resume, ..Plan::new(Protocol::Tls13) }
-        };
-        of(Some(0.5)).check().unwrap();
-        for share in [None, Some(0.4)] {
-            let text = of(share).check().unwrap_err().to_string();
-            assert!(text.contains("the trace has sessions that were resumed"), "{text}");
-        }
     }
 }

@@ -64,7 +64,7 @@ const CLIENT_BUSY_MAX: f64 = 0.8;
 /// A step is decided when one result leads by this number of runs.
 const LEAD: u32 = 2;
 
-/// Maximum number of runs of a step. After these runs the step counts as undecided.
+/// Maximum number of runs of a step, which is odd: after these runs the majority decides.
 const RUNS_MAX: u32 = 5;
 
 /// A step lasts at most this many times the plan's duration, to have enough arrivals.
@@ -92,9 +92,6 @@ pub fn search(
     let Arrivals::Open { pattern, waiting_max } = &plan.arrivals else {
         return Err(Error::Plan("a search needs an open loop: give it arrivals"));
     };
-    if pattern.word() == "trace" {
-        return Err(Error::Plan("a search changes the rate, and a trace has a fixed one"));
-    }
     let closed = Plan { arrivals: Arrivals::Closed { think: Think::None }, ..plan.clone() };
     let capacity = run(&closed, server, stop, &mut |_, _| {})?;
     let capacity_per_s = capacity.rate();
@@ -158,10 +155,9 @@ fn step(
         }
         match () {
             () if is_busy => break StepResult::ClientLimited,
-            () if met >= missed + LEAD => break StepResult::Met,
-            () if missed >= met + LEAD => break StepResult::Missed,
-            () if met + missed >= RUNS_MAX => break StepResult::Undecided,
-            () => {}
+            () if met + missed < RUNS_MAX && met.abs_diff(missed) < LEAD => {}
+            () if met > missed => break StepResult::Met,
+            () => break StepResult::Missed,
         }
     };
     #[allow(clippy::cast_precision_loss, reason = "a few runs")]

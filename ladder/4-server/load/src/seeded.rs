@@ -70,11 +70,6 @@ impl Seeded {
     fn normal(&mut self) -> f64 {
         (-2.0 * self.unit().ln()).sqrt() * (core::f64::consts::TAU * self.unit()).cos()
     }
-
-    /// Returns a Pareto-distributed number with this mean; `shape` is above 1.
-    pub(crate) fn pareto(&mut self, mean: f64, shape: f64) -> f64 {
-        mean * (shape - 1.0) / shape * self.unit().powf(-1.0 / shape)
-    }
 }
 
 const fn mixed(bits: u64) -> u64 {

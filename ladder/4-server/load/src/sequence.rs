@@ -12,10 +12,6 @@ pub(crate) struct Arrival {
     pub(crate) at: Duration,
     /// Number from 0, over all threads.
     pub(crate) number: u64,
-    /// The length of the body in bytes, if it differs from the plan.
-    pub(crate) bytes: Option<u64>,
-    /// True if the arrival resumes a session; `None` unless a trace has resumed sessions.
-    pub(crate) reuse: Option<bool>,
 }
 
 /// All arrivals of a run, in order: a function of pattern and seed only.
@@ -29,17 +25,14 @@ pub(crate) struct Sequence {
     random: Seeded,
     number: u64,
     /// Time of the last arrival, in seconds. With gamma-distributed gaps it is the time of the next
-    /// arrival; with bursts it excludes the pauses.
+    /// arrival.
     at_s: f64,
-    /// True if a trace has resumed sessions.
-    says_reuse: bool,
 }
 
 impl Pattern {
-    /// Returns the times of the arrivals of a run with this seed, since its start. Without end,
-    /// except for a trace.
-    pub fn times(&self, seed: u64) -> impl Iterator<Item = Duration> {
-        Sequence::new(self.clone(), seed).map(|arrival| arrival.at)
+    /// Returns the times of the arrivals of a run with this seed, since its start. Without end.
+    pub fn times(self, seed: u64) -> impl Iterator<Item = Duration> {
+        Sequence::new(self, seed).map(|arrival| arrival.at)
     }
 }
 
@@ -48,17 +41,16 @@ const GAPS: u64 = 1;
 
 impl Sequence {
     pub(crate) fn new(pattern: Pattern, seed: u64) -> Self {
-        let says_reuse = pattern.reused_share().is_some();
         let mut random = Seeded::new(seed, GAPS);
         let mut at_s = 0.0;
-        if let Pattern::Gamma { per_s, dispersion } = &pattern {
+        if let Pattern::Gamma { per_s, dispersion } = pattern {
             // Starts in the past: a sequence that begins with an arrival would begin with a burst.
             at_s = -10.0 * dispersion / per_s;
             while at_s < 0.0 {
                 at_s += random.gamma(1.0 / per_s, 1.0 / dispersion);
             }
         }
-        Self { pattern, random, number: 0, at_s, says_reuse }
+        Self { pattern, random, number: 0, at_s }
     }
 
     /// Returns the part of one thread.
@@ -76,7 +68,7 @@ impl Iterator for Sequence {
         let number = self.number;
         self.number += 1;
         #[allow(clippy::cast_precision_loss, reason = "numbers of a run are far below 2^52")]
-        let at_s = match &self.pattern {
+        let at_s = match self.pattern {
             Pattern::Constant { per_s } => number as f64 / per_s,
             Pattern::Poisson { per_s } => {
                 self.at_s += self.random.exponential(1.0 / per_s);
@@ -87,25 +79,9 @@ impl Iterator for Sequence {
                 self.at_s += self.random.gamma(1.0 / per_s, 1.0 / dispersion);
                 at_s
             }
-            Pattern::Pareto { per_s, shape } => {
-                self.at_s += self.random.pareto(1.0 / per_s, *shape);
-                self.at_s
-            }
-            Pattern::Bursts { per_s, on_ms, off_ms } => {
-                let (on, off) = (f64::from(*on_ms) / 1e3, f64::from(*off_ms) / 1e3);
-                // Poisson arrivals in a time without the pauses
-                self.at_s += self.random.exponential(on / (on + off) / per_s);
-                self.at_s + off * (self.at_s / on).floor()
-            }
-            Pattern::Trace(trace) => {
-                let recorded = trace.arrivals().get(usize::try_from(number).ok()?)?;
-                let reuse = self.says_reuse.then_some(recorded.reuse);
-                let at = Duration::from_nanos(recorded.at_ns);
-                return Some(Arrival { at, number, bytes: recorded.bytes, reuse });
-            }
         };
         let at = Duration::try_from_secs_f64(at_s).ok()?; // a time after any run
-        Some(Arrival { at, number, bytes: None, reuse: None })
+        Some(Arrival { at, number })
     }
 }
 
@@ -121,15 +97,12 @@ mod tests {
             Pattern::Poisson { per_s: PER_S },
             Pattern::Gamma { per_s: PER_S, dispersion: 0.2 },
             Pattern::Gamma { per_s: PER_S, dispersion: 20.0 },
-            Pattern::Pareto { per_s: PER_S, shape: 2.5 },
-            Pattern::Bursts { per_s: PER_S, on_ms: 50, off_ms: 150 },
-            Pattern::Trace("0\n0.5\n0.5 7\n2\n".parse().unwrap()),
         ]
     }
 
     /// Gaps of the first `count` arrivals, as multiples of the mean gap.
-    fn gaps(pattern: &Pattern, seed: u64, count: usize) -> Vec<f64> {
-        let times: Vec<f64> = Sequence::new(pattern.clone(), seed)
+    fn gaps(pattern: Pattern, seed: u64, count: usize) -> Vec<f64> {
+        let times: Vec<f64> = Sequence::new(pattern, seed)
             .take(count + 1)
             .map(|arrival| arrival.at.as_secs_f64() * PER_S)
             .collect();
@@ -144,9 +117,9 @@ mod tests {
     }
 
     /// Returns the variance of the arrivals per window divided by their mean.
-    fn dispersion(pattern: &Pattern, window: Duration, windows: usize) -> f64 {
+    fn dispersion(pattern: Pattern, window: Duration, windows: usize) -> f64 {
         let mut counts = vec![0.0; windows];
-        for arrival in Sequence::new(pattern.clone(), 3) {
+        for arrival in Sequence::new(pattern, 3) {
             let number = arrival.at.as_nanos() / window.as_nanos();
             match counts.get_mut(usize::try_from(number).unwrap()) {
                 Some(count) => *count += 1.0,
@@ -160,9 +133,9 @@ mod tests {
     #[test]
     fn the_seed_determines_the_arrivals() {
         for pattern in patterns() {
-            let of = |seed| Sequence::new(pattern.clone(), seed).take(500).collect::<Vec<_>>();
+            let of = |seed| Sequence::new(pattern, seed).take(500).collect::<Vec<_>>();
             assert_eq!(of(7), of(7));
-            let random = !matches!(pattern, Pattern::Constant { .. } | Pattern::Trace(_));
+            let random = !matches!(pattern, Pattern::Constant { .. });
             assert_eq!(of(7) != of(8), random, "{pattern:?}");
             assert!(of(7).windows(2).all(|two| two[0].at <= two[1].at), "{pattern:?}");
         }
@@ -171,9 +144,9 @@ mod tests {
     #[test]
     fn the_parts_of_threads_add_up_to_the_whole() {
         for pattern in patterns() {
-            let whole: Vec<Arrival> = Sequence::new(pattern.clone(), 7).take(1200).collect();
+            let whole: Vec<Arrival> = Sequence::new(pattern, 7).take(1200).collect();
             for threads in [1, 2, 3, 7] {
-                let part = |thread| Sequence::new(pattern.clone(), 7).part(thread, threads);
+                let part = |thread| Sequence::new(pattern, 7).part(thread, threads);
                 let mut parts: Vec<Arrival> = (0..threads)
                     .flat_map(|thread| part(thread).take_while(|own| own.number < 1200))
                     .collect();
@@ -185,21 +158,21 @@ mod tests {
 
     #[test]
     fn constant_gaps_do_not_vary() {
-        let (mean, variance) = moments(&gaps(&Pattern::Constant { per_s: PER_S }, 1, 10_000));
+        let (mean, variance) = moments(&gaps(Pattern::Constant { per_s: PER_S }, 1, 10_000));
         assert!((mean - 1.0).abs() < 1e-6 && variance < 1e-6, "{mean} {variance}");
     }
 
     #[test]
     fn poisson_gaps_are_exponential_and_counts_have_dispersion_one() {
         let poisson = Pattern::Poisson { per_s: PER_S };
-        let gaps = gaps(&poisson, 1, 100_000);
+        let gaps = gaps(poisson, 1, 100_000);
         let (mean, variance) = moments(&gaps);
         // the standard error of the mean is 0.003, and the standard error of the variance is 0.009
         assert!((mean - 1.0).abs() < 0.015 && (variance - 1.0).abs() < 0.045, "{mean} {variance}");
         let beyond = gaps.iter().filter(|&&gap| gap > 3.0).count();
         // gaps above 3 have a share of e^-3: their number is 4979, with a standard deviation of 69
         assert!(beyond.abs_diff(4979) < 350, "{beyond}");
-        let dispersion = dispersion(&poisson, Duration::from_millis(50), 4000);
+        let dispersion = dispersion(poisson, Duration::from_millis(50), 4000);
         // the standard error is 0.022
         assert!((dispersion - 1.0).abs() < 0.11, "{dispersion}");
     }
@@ -208,14 +181,14 @@ mod tests {
     fn gamma_distributed_gaps_and_their_counts_have_the_dispersion() {
         for asked in [0.05, 0.5, 1.0, 3.0, 30.0] {
             let gamma = Pattern::Gamma { per_s: PER_S, dispersion: asked };
-            let (mean, variance) = moments(&gaps(&gamma, 1, 400_000));
+            let (mean, variance) = moments(&gaps(gamma, 1, 400_000));
             // five standard errors; the fourth moment divided by the squared variance is 3 + 6 D
             let error = |of_one: f64| 5.0 * (of_one / 400_000.0).sqrt();
             assert!((mean - 1.0).abs() < error(asked), "{mean}");
             assert!((variance / asked - 1.0).abs() < error(2.0 + 6.0 * asked), "{variance}");
             // in a window of m mean gaps, theory gives D + (1 - D^2) / 6m; the counts have a
             // relative error of 2.2 %
-            let found = dispersion(&gamma, Duration::from_secs(1), 4000);
+            let found = dispersion(gamma, Duration::from_secs(1), 4000);
             let expected = asked + (1.0 - asked * asked) / 6000.0;
             assert!((found / expected - 1.0).abs() < 0.11, "{found} of {expected}");
         }
@@ -232,49 +205,5 @@ mod tests {
         // One second has a standard deviation of 40, and 1000 seconds have 1265. If each sequence
         // began with an arrival, the sum would be 107,500.
         assert!(all.abs_diff(100_000) < 5000, "{all}");
-    }
-
-    #[test]
-    fn pareto_gaps_have_the_right_mean_and_tail() {
-        let shape = 2.5;
-        let gaps = gaps(&Pattern::Pareto { per_s: PER_S, shape }, 1, 200_000);
-        let (mean, _) = moments(&gaps);
-        // variance 0.8: a standard error of 0.002, without extreme values in the tail
-        assert!((mean - 1.0).abs() < 0.02, "{mean}");
-        // P(gap > x) = (low / x)^shape; the low end is 0.6 mean gaps
-        for (x, expected) in [(1.2_f64, 0.1768), (6.0, 0.003_162), (24.0, 0.000_098_8)] {
-            #[allow(clippy::cast_precision_loss, reason = "counts of a test")]
-            let share = gaps.iter().filter(|&&gap| gap > x).count() as f64 / gaps.len() as f64;
-            let error = (expected / 200_000.0_f64).sqrt();
-            assert!((share - expected).abs() < 5.0 * error, "P(gap > {x}) = {share}");
-        }
-        assert!(gaps.iter().all(|&gap| gap > 0.6 - 1e-4), "none is shorter than the low end");
-    }
-
-    #[test]
-    fn bursts_keep_the_mean_rate_and_are_silent_between() {
-        let bursts = Pattern::Bursts { per_s: PER_S, on_ms: 50, off_ms: 150 };
-        let arrivals: Vec<_> = Sequence::new(bursts.clone(), 1).take(100_000).collect();
-        let rate = 100_000.0 / arrivals.last().unwrap().at.as_secs_f64();
-        // the standard error is 0.3 %
-        assert!((rate - PER_S).abs() < 0.015 * PER_S, "{rate}");
-        let off = |arrival: &&Arrival| arrival.at.as_nanos() % 200_000_000 > 50_000_001;
-        assert_eq!(arrivals.iter().find(off), None, "in a pause");
-        // Of four windows of 50 ms, one has 200 arrivals and the others have none: theory gives
-        // 1 + 3 * 50.
-        let dispersion = dispersion(&bursts, Duration::from_millis(50), 4000);
-        assert!((dispersion - 151.0).abs() < 10.0, "{dispersion}");
-    }
-
-    #[test]
-    fn a_trace_gives_the_recorded_arrivals_and_ends() {
-        let trace: Vec<_> = Sequence::new(patterns().pop().unwrap(), 9).collect();
-        let times: Vec<u128> = trace.iter().map(|arrival| arrival.at.as_millis()).collect();
-        assert_eq!(times, [0, 500, 500, 2000]);
-        assert_eq!((trace[2].bytes, trace[3].bytes), (Some(7), None));
-        assert!(trace.iter().all(|arrival| arrival.reuse.is_none()), "nothing is said of it");
-        let said = Pattern::Trace("0 reuse\n1 5\n2 full".parse().unwrap());
-        let said: Vec<_> = Sequence::new(said, 9).map(|arrival| arrival.reuse).collect();
-        assert_eq!(said, [Some(true), Some(false), Some(false)]);
     }
 }

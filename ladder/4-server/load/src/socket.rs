@@ -1,6 +1,6 @@
-//! Nonblocking sockets from several source addresses.
+//! Nonblocking sockets.
 
-use core::net::{Ipv4Addr, SocketAddr};
+use core::net::SocketAddr;
 use core::time::Duration;
 use std::io;
 
@@ -23,9 +23,6 @@ const DESCRIPTORS_BESIDE: u64 = 32;
 pub(crate) struct Opener {
     target: SocketAddr,
     domain: Domain,
-    /// Number of source addresses, used in turn: 127.0.0.2, .3, ...; 0: the system chooses.
-    sources: u8,
-    next: u8,
     /// The maximum length of a TCP segment in bytes; `None`: that of the link.
     segment_bytes: Option<u32>,
 }
@@ -40,27 +37,16 @@ pub(crate) enum Unopened {
 }
 
 impl Opener {
-    /// Connects from `sources` addresses, at most 250, to a target in 127.0.0.0/8.
-    pub(crate) fn new(target: &Target, sources: u8, thread: u32) -> Self {
-        // threads start with different addresses
-        let next = thread.checked_rem(u32::from(sources)).unwrap_or(0);
-        let next = u8::try_from(next).unwrap_or(0);
+    pub(crate) fn new(target: &Target) -> Self {
         let (target, segment_bytes) = (target.address(), target.segment_bytes());
-        Self { target, domain: Domain::for_address(target), sources, next, segment_bytes }
+        Self { target, domain: Domain::for_address(target), segment_bytes }
     }
 
-    pub(crate) fn open(&mut self) -> Result<TcpStream, Unopened> {
+    pub(crate) fn open(&self) -> Result<TcpStream, Unopened> {
         let ours = |what| move |error| Unopened::Ours(Error::of_socket(what, error));
         let socket = Socket::new(self.domain, Type::STREAM.nonblocking(), Some(Protocol::TCP))
             .map_err(ours("open a socket"))?;
         socket.set_tcp_nodelay(true).map_err(ours("set TCP_NODELAY"))?;
-        if self.sources > 0 {
-            let source = Ipv4Addr::new(127, 0, 0, 2 + self.next);
-            self.next = (self.next + 1) % self.sources;
-            socket
-                .bind(&SocketAddr::from((source, 0)).into())
-                .map_err(ours("bind a socket to a source address"))?;
-        }
         self.connect(SockRef::from(&socket))?;
         Ok(TcpStream::from_std(socket.into()))
     }
@@ -137,27 +123,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn source_addresses_are_used_in_turn() {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let target = Target::new(listener.local_addr().unwrap()).unwrap();
-        let mut opener = Opener::new(&target, 2, 1);
-        let from = |opener: &mut Opener| {
-            let _stream = opener.open().unwrap();
-            let (_, peer) = listener.accept().unwrap();
-            peer.ip().to_string()
-        };
-        let peers = [(); 3].map(|()| from(&mut opener));
-        assert_eq!(peers, ["127.0.0.3", "127.0.0.2", "127.0.0.3"]);
-    }
-
-    #[test]
     fn a_reset_socket_can_be_reused_and_the_server_sees_the_reset() {
         use std::io::{Read as _, Write as _};
         use std::os::fd::AsRawFd as _;
 
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let target = Target::new(listener.local_addr().unwrap()).unwrap();
-        let mut opener = Opener::new(&target, 0, 0);
+        let opener = Opener::new(&target);
         let mut stream = opener.open().unwrap();
         let descriptor = stream.as_raw_fd();
         let mut ports = Vec::new();
@@ -187,7 +159,7 @@ mod tests {
             lengths.map(Result::unwrap)
         };
         let opened = |target: &Target| {
-            let mut opener = Opener::new(target, 0, 0);
+            let opener = Opener::new(target);
             let stream = opener.open().unwrap();
             drop(listener.accept().unwrap());
             reset(&stream).unwrap();

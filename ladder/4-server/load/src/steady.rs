@@ -2,17 +2,17 @@
 
 /// The shape of a series of counts per bin.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Steady {
+pub(crate) struct Steady {
     /// Rise of the regression line from the first bin to the last, relative to the mean.
-    pub trend: f64,
+    pub(crate) trend: f64,
     /// Standard error of the trend. It is wider if neighbouring bins correlate: other load on the
     /// machine comes in waves, and a wave is not a trend.
-    pub trend_error: f64,
+    pub(crate) trend_error: f64,
     /// Standard deviation divided by mean.
-    pub spread: f64,
+    pub(crate) spread: f64,
     /// True if a bin is empty although the mean is at least twelve. By chance, this happens in one
     /// run in eight thousand.
-    pub stalled: bool,
+    pub(crate) stalled: bool,
 }
 
 /// An empty bin is a stall if at least this number of transactions is expected in it.

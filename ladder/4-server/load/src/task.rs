@@ -14,8 +14,6 @@ pub(crate) struct Task {
     /// The task's number in the run; a retry keeps it. In a closed loop, threads take 64
     /// consecutive numbers each, in turn.
     pub(crate) number: u64,
-    /// The length of the body in bytes, if it differs from the plan.
-    pub(crate) bytes: Option<u64>,
     /// Number of earlier attempts that timed out.
     pub(crate) retries: u32,
 }
@@ -23,7 +21,7 @@ pub(crate) struct Task {
 impl Task {
     /// Returns the first attempt of a secure transaction with a full handshake and the plan's body.
     pub(crate) const fn new(intended: Instant, number: u64) -> Self {
-        Self { intended, is_plain: false, resumes: false, number, bytes: None, retries: 0 }
+        Self { intended, is_plain: false, resumes: false, number, retries: 0 }
     }
 }
 

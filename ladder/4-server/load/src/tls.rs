@@ -29,7 +29,7 @@ pub(crate) fn config(plan: &Plan, target: &Target) -> Result<Config, Error> {
         server_name: target.server_name().map(str::to_owned),
         verify_signature,
         key_share: plan.key_share,
-        premaster: plan.premaster,
+        premaster: plan.key_share,
         ..offered
     };
     Config::new(settings).map_err(Error::Client)

@@ -101,7 +101,7 @@ impl Slot {
         &mut self,
         (task, offers): (Task, bool),
         spec: &RequestSpec,
-        opener: &mut Opener,
+        opener: &Opener,
         (registry, token): (&Registry, Token),
     ) -> Result<Result<bool, Failure>, Error> {
         self.task = task;
@@ -165,7 +165,7 @@ impl Slot {
         match &step {
             Ok(Step::Going | Step::More) => self.stream = Some(stream),
             Ok(Step::Closed) if drive.spec.close == Close::RstAfterConfirm => {
-                if drive.spec.reuse_sockets && reset(&stream).is_ok() {
+                if reset(&stream).is_ok() {
                     self.used = Some(stream);
                 } else {
                     reset_on_close(&stream);
@@ -261,11 +261,7 @@ impl Slot {
                 (drive.on_event)(done, now);
                 self.after_handshake(drive.spec).map_err(|error| self.tls_failure(error))?;
             }
-            let is_confirmed = self.channel.is_confirmed();
-            #[cfg(test)]
-            let is_confirmed =
-                is_confirmed || (drive.spec.counts_unconfirmed && self.progress.client_done);
-            if !self.progress.confirmed && is_confirmed {
+            if !self.progress.confirmed && self.channel.is_confirmed() {
                 self.progress.confirmed = true;
                 if !self.task.is_plain {
                     let handshake = now.saturating_duration_since(self.marks.hello);
@@ -377,8 +373,8 @@ mod tests {
         let mut slot = Slot::new(&config, false, true).unwrap();
         let poll = Poll::new().unwrap();
         let task = Task { is_plain: true, ..Task::new(Instant::now(), 0) };
-        let mut opener = Opener::new(&target, 0, 0);
-        let begun = slot.start((task, false), &spec, &mut opener, (poll.registry(), Token(0)));
+        let opener = Opener::new(&target);
+        let begun = slot.start((task, false), &spec, &opener, (poll.registry(), Token(0)));
         assert_eq!(begun.unwrap(), Ok(true), "on loopback it is up at once");
         (slot, spec, poll, listener)
     }

@@ -48,6 +48,12 @@ impl fmt::Display for Verdict {
     }
 }
 
+/// Drift of the rate, minus two standard errors; a run above this is doubtful.
+const TREND_DOUBT: f64 = 0.02;
+
+/// Standard deviation of the rate per bin divided by its mean; a run above this is doubtful.
+const SPREAD_DOUBT: f64 = 0.05;
+
 pub(crate) struct Evidence {
     pub(crate) plan: Plan,
     /// The sum of all parts.
@@ -148,8 +154,9 @@ impl Evidence {
             findings.reasons.push(Finding::Stalled);
         }
         let drift = Finding::Drift { share: steady.trend };
-        findings.above((limits.trend, limits.trend_doubt), steady.drift(), drift);
-        if steady.spread > limits.spread_doubt {
+        let doubt = limits.shape(TREND_DOUBT.min(limits.trend));
+        findings.above((limits.trend, doubt), steady.drift(), drift);
+        if steady.spread > limits.shape(SPREAD_DOUBT) {
             findings.doubts.push(Finding::Spread { share: steady.spread });
         }
     }

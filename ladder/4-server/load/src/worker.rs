@@ -96,7 +96,6 @@ impl Worker {
         let stored_max = STORED_PER_PLACE * generator.places();
         let poll = Poll::new().map_err(|error| Error::of_socket("wait for sockets", error))?;
         let alarm = Alarm::new(poll.registry())?;
-        let opener = |target| Opener::new(target, plan.source_addresses, thread);
         let schedule = Schedule::new(plan, Instant::now());
         Ok(Self {
             spec,
@@ -104,7 +103,7 @@ impl Worker {
             client_timeout: plan.client_timeout,
             alarm,
             poll,
-            openers: [opener(targets.secure), opener(targets.plain)],
+            openers: [Opener::new(targets.secure), Opener::new(targets.plain)],
             unread: VecDeque::with_capacity(slots.len()),
             slots,
             generator,
@@ -133,12 +132,6 @@ impl Worker {
         if let Some(publisher) = &mut self.publisher {
             publisher.publish(self.recorder.tally.live_counts());
         }
-    }
-
-    /// Sets whether the worker counts unconfirmed handshakes.
-    #[cfg(test)]
-    pub(crate) const fn count_unconfirmed(&mut self, yes: bool) {
-        self.spec.counts_unconfirmed = yes;
     }
 
     /// Runs to the end of the schedule, or until `stop` is set; sets `stop` if the server is gone.
@@ -257,7 +250,7 @@ impl Worker {
         if let Some(found) = found {
             self.recorder.offers(task, found, now);
         }
-        let opener = &mut self.openers[usize::from(task.is_plain)];
+        let opener = &self.openers[usize::from(task.is_plain)];
         let watch = (self.poll.registry(), Token(place));
         match slot.start((task, found == Some(true)), &self.spec, opener, watch)? {
             Ok(stands) => {

@@ -2,23 +2,20 @@
 //! process, because it changes the limit of all threads.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-#[path = "load/tls_server.rs"]
-#[allow(dead_code, reason = "this test takes what it needs")]
-mod tls_server;
-
 use std::fs::File;
+use std::net::TcpListener;
 
 use rustix::process::{Resource, Rlimit, setrlimit};
-use tls_server::{Behavior, TlsServer};
-use tollgate_load::{Error, Plan, Protocol, Server, run};
+use tollgate_load::{Error, Plan, Protocol, Server, Target, run};
 
 #[test]
 fn no_descriptors_give_one_line() {
-    let server = TlsServer::start(|_| Behavior::Good);
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let target = Target::new(listener.local_addr().unwrap()).unwrap();
     setrlimit(Resource::Nofile, Rlimit { current: Some(100), maximum: Some(100) }).unwrap();
     let attempt = |connections: u32| {
         let plan = Plan { connections, ..Plan::new(Protocol::Tls13) };
-        let mut side = Server::new("rustls", server.target());
+        let mut side = Server::new("nobody", target.clone());
         run(&plan, &mut side, &|| false, &mut |_, _| {}).unwrap_err()
     };
     let told = |error: &Error| {

@@ -18,8 +18,7 @@ tollgate_load::messages! {
                 _ => format!("{authority} cannot be reached: {error}; check that the server runs"),
             };
         Path { url: String, why: String } => "{url}: {why}";
-        Unknown { host: String, why: String } => "{host} has no address ({why}): check {}",
-            if host.contains('%') { "the zone, an interface of this machine" } else { "the name" };
+        Unknown { host: String, why: String } => "{host} has no address ({why}): check the name";
     }
 }
 

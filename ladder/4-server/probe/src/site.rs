@@ -43,8 +43,7 @@ impl Site {
     ///
     /// The server may not be tested, has no address, or does not listen.
     pub fn find(url: &Url, may_test: Option<&str>, resolve: &Resolve<'_>) -> Result<Self, Error> {
-        // the resolver knows the number of a zone
-        let addresses = match url.address().filter(|_| !url.has_zone()) {
+        let addresses = match url.address() {
             Some(ip) => vec![SocketAddr::new(ip, url.port())],
             None => addresses(url, resolve)?,
         };

@@ -34,9 +34,8 @@ impl Scheme {
 /// assert_eq!(url.to_string(), "https://example.org/");
 /// assert_eq!((url.port(), url.authority()), (443, "example.org".to_owned()));
 /// assert_eq!("https://[::1]:8443/a".parse::<Url>()?.authority(), "[::1]:8443");
-/// // neither the dot of an absolute name nor a zone is sent to the server
+/// // the dot of an absolute name is not sent to the server
 /// assert_eq!("https://localhost./".parse::<Url>()?.authority(), "localhost");
-/// assert_eq!("https://[fe80::1%eth0]/".parse::<Url>()?.authority(), "[fe80::1]");
 /// # Ok::<(), String>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,10 +48,12 @@ pub struct Url {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Host {
-    /// The zone is an interface of this machine, by name or number (RFC 4007 §11).
-    Address { ip: IpAddr, zone: Option<String> },
+    Address(IpAddr),
     /// An absolute name had a dot at its end: the resolver appends no domain.
-    Name { name: String, is_absolute: bool },
+    Name {
+        name: String,
+        is_absolute: bool,
+    },
 }
 
 impl Url {
@@ -62,21 +63,20 @@ impl Url {
         self.scheme
     }
 
-    /// Returns the host: a lower-case name without a dot at its end, or an address without brackets
-    /// and without its zone.
+    /// Returns the host: a lower-case name without a dot at its end, or an address without its
+    /// brackets.
     #[must_use]
     pub fn host(&self) -> String {
         match &self.host {
-            Host::Address { ip, .. } => ip.to_string(),
+            Host::Address(ip) => ip.to_string(),
             Host::Name { name, .. } => name.clone(),
         }
     }
 
-    /// Returns the host for the resolver, with the dot of an absolute name or with the zone.
+    /// Returns the host for the resolver, with the dot of an absolute name.
     #[must_use]
     pub fn lookup_name(&self) -> String {
         match &self.host {
-            Host::Address { ip, zone: Some(zone) } => format!("{ip}%{zone}"),
             Host::Name { name, is_absolute: true } => format!("{name}."),
             _ => self.host(),
         }
@@ -86,24 +86,18 @@ impl Url {
     #[must_use]
     pub fn name(&self) -> Option<&str> {
         match &self.host {
-            Host::Address { .. } => None,
+            Host::Address(_) => None,
             Host::Name { name, .. } => Some(name),
         }
     }
 
-    /// Returns the host's address without its zone; `None` if it is a name.
+    /// Returns the host's address; `None` if it is a name.
     #[must_use]
     pub const fn address(&self) -> Option<IpAddr> {
         match &self.host {
-            Host::Address { ip, .. } => Some(*ip),
+            Host::Address(ip) => Some(*ip),
             Host::Name { .. } => None,
         }
-    }
-
-    /// Returns whether the address has a zone: an interface of this machine.
-    #[must_use]
-    pub const fn has_zone(&self) -> bool {
-        matches!(&self.host, Host::Address { zone: Some(_), .. })
     }
 
     /// Returns the port.
@@ -119,7 +113,7 @@ impl Url {
     }
 
     /// Returns the value of `Host`, which includes the port only if the port is not the scheme's
-    /// default. It has no zone (RFC 6874 §3) and no dot at the end of a name.
+    /// default. It has no dot at the end of a name.
     #[must_use]
     pub fn authority(&self) -> String {
         self.with_port(self.host())
@@ -127,7 +121,7 @@ impl Url {
 
     fn with_port(&self, host: String) -> String {
         let host = match &self.host {
-            Host::Address { ip: IpAddr::V6(_), .. } => format!("[{host}]"),
+            Host::Address(IpAddr::V6(_)) => format!("[{host}]"),
             _ => host,
         };
         if self.port == self.scheme.port() { host } else { format!("{host}:{}", self.port) }
@@ -170,19 +164,12 @@ fn read(text: &str) -> Result<Url, &'static str> {
 fn split(authority: &str) -> Result<(Host, Option<&str>), &'static str> {
     if let Some(rest) = authority.strip_prefix('[') {
         let (ip, rest) = rest.split_once(']').ok_or("a bracket is not closed")?;
-        let (ip, zone) = match ip.split_once('%') {
-            Some((ip, zone)) => (ip, Some(read_zone(zone)?)),
-            None => (ip, None),
-        };
         let ip: Ipv6Addr = ip.parse().map_err(|_| "the brackets hold no IPv6 address")?;
-        if zone.is_some() && !ip.is_unicast_link_local() {
-            return Err("only a link-local address (fe80::/10) has a zone");
-        }
         let port = match rest {
             "" => None,
             rest => Some(rest.strip_prefix(':').ok_or("no port follows the brackets")?),
         };
-        return Ok((Host::Address { ip: ip.into(), zone }, port));
+        return Ok((Host::Address(ip.into()), port));
     }
     let (host, port) = match authority.split_once(':') {
         None => (authority, None),
@@ -192,7 +179,7 @@ fn split(authority: &str) -> Result<(Host, Option<&str>), &'static str> {
         Some((host, port)) => (host, Some(port)),
     };
     if let Ok(ip) = host.parse::<IpAddr>() {
-        return Ok((Host::Address { ip, zone: None }, port));
+        return Ok((Host::Address(ip), port));
     }
     let (host, is_absolute) = match host.strip_suffix('.') {
         Some(host) => (host, true),
@@ -208,17 +195,6 @@ fn split(authority: &str) -> Result<(Host, Option<&str>), &'static str> {
     // /etc/hosts has this name without a dot, and no domain is appended to it (RFC 6761 §6.3)
     let is_absolute = is_absolute && name != "localhost";
     Ok((Host::Name { name, is_absolute }, port))
-}
-
-/// Reads a zone: `eth0`, or `25eth0` with the percent sign encoded (RFC 6874 §2).
-fn read_zone(text: &str) -> Result<String, &'static str> {
-    let zone = text.strip_prefix("25").filter(|zone| !zone.is_empty()).unwrap_or(text);
-    let is_visible = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
-    if (1..=15).contains(&zone.len()) && zone.bytes().all(is_visible) {
-        Ok(zone.to_owned())
-    } else {
-        Err("a zone is an interface of this machine, as in [fe80::1%eth0]")
-    }
 }
 
 const fn is_digit(c: char) -> bool {
@@ -272,20 +248,15 @@ mod tests {
     }
 
     #[test]
-    fn absolute_names_and_zones_are_for_the_resolver_alone() {
+    fn absolute_names_are_for_the_resolver_alone() {
         for (text, lookup_name, host, whole) in [
             ("https://LocalHost./", "localhost", "localhost", "https://localhost/"),
             ("https://h./", "h.", "h", "https://h./"),
             ("https://a.b.:81/", "a.b.", "a.b:81", "https://a.b.:81/"),
-            ("http://[fe80::1%eth0]/", "fe80::1%eth0", "[fe80::1]", "http://[fe80::1%eth0]/"),
-            ("http://[FE80::1%25eth0]/", "fe80::1%eth0", "[fe80::1]", "http://[fe80::1%eth0]/"),
-            ("http://[fe80::1%2]:81/", "fe80::1%2", "[fe80::1]:81", "http://[fe80::1%2]:81/"),
-            ("http://[fe80::1%25]/", "fe80::1%25", "[fe80::1]", "http://[fe80::1%25]/"),
         ] {
             let url = url(text);
             assert_eq!((url.lookup_name().as_str(), url.authority().as_str()), (lookup_name, host));
             assert_eq!(url.to_string(), whole);
-            assert_eq!(url.has_zone(), text.contains('%'));
             assert!(url.name().is_none_or(|name| !name.ends_with('.')), "{text}");
         }
     }
@@ -309,9 +280,7 @@ mod tests {
             ("https://h../", "neither a DNS name"),
             ("https://./", "neither a DNS name"),
             ("https://127.0.0.1./", "neither a DNS name"),
-            ("https://[fe80::1%]/", "a zone is an interface"),
-            ("https://[fe80::1%a b]/", "a zone is an interface"),
-            ("https://[::1%lo]/", "only a link-local address"),
+            ("https://[fe80::1%eth0]/", "no IPv6"),
             ("https://ä.example/", "neither a DNS name"),
             ("https://127.1/", "neither a DNS name"),
             ("https://0x7f000001/", "neither a DNS name"),

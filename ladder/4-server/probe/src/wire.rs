@@ -68,10 +68,10 @@ mod tests {
         let mut wire = Wire::connect(&listener.local_addr().unwrap()).unwrap();
         let (mut other, _) = listener.accept().unwrap();
         other.write_all(b"ab").unwrap();
-        let mut one = [0];
-        wire.read_exact(&mut one).unwrap();
+        let mut byte = [0];
+        wire.read_exact(&mut byte).unwrap();
         wire.until = Instant::now();
-        for ended in [wire.read(&mut one), wire.write(b"c")] {
+        for ended in [wire.read(&mut byte), wire.write(b"c")] {
             let error = ended.unwrap_err();
             assert_eq!(error.kind(), ErrorKind::TimedOut);
             assert!(error.to_string().contains("longer than 30 s"), "{error}");

@@ -2,8 +2,7 @@
 //!
 //! [`Recording`] samples the threads of a running server with Linux `perf`, and [`Samples`] are the
 //! stacks that it took. [`Profile`] counts them by [`Part`]: user and kernel code apart, functions
-//! grouped by the rules in `parts/*.toml`. It also lists the functions that no rule knows, and
-//! [`Profile::flame_graph`] draws the stacks.
+//! grouped by the rules in `parts/*.toml`. It also lists the functions that no rule knows.
 //!
 //! # Stripped libraries
 //!

@@ -71,13 +71,13 @@ impl Part {
 /// function of a part with whole calls decides; otherwise the innermost function that a rule knows.
 pub(crate) fn part_of(frames: &[Frame]) -> Option<&'static Part> {
     let is_kernel = frames.first()?.is_kernel;
-    let own = || frames.iter().filter(|frame| frame.is_kernel == is_kernel);
+    let same_mode = || frames.iter().filter(|frame| frame.is_kernel == is_kernel);
     let find = |frame: &Frame, whole: bool| {
         parts().iter().find(|part| part.whole_call == whole && part.knows(frame))
     };
-    let whole = own().rev().find_map(|frame| find(frame, true));
+    let whole = same_mode().rev().find_map(|frame| find(frame, true));
     let rest = || parts().iter().find(|part| part.is_rest && is_kernel);
-    whole.or_else(|| own().find_map(|frame| find(frame, false))).or_else(rest)
+    whole.or_else(|| same_mode().find_map(|frame| find(frame, false))).or_else(rest)
 }
 
 /// Returns whether a text has the form of a pattern, in which `*` stands for any characters.
@@ -167,9 +167,8 @@ mod tests {
     fn tollgate_s_algorithms_are_parts_of_their_own() {
         let ours = |symbol: &str| frame(symbol, "libtollgate_provider.so");
         let entry = ours("tollgate_provider::boundary::catch");
-        let queue = ours(
-            "<tollgate_queue::state::Shared<tollgate_queue::private_job::PrivateJob>>::lead_gathered",
-        );
+        let job = "tollgate_queue::private_job::PrivateJob";
+        let queue = ours(&format!("<tollgate_queue::state::Shared<{job}>>::lead_gathered"));
         for (symbol, expected) in [
             ("<tollgate_provider::rsa_operation::RsaOperation as Operation>::run_here", "rsa"),
             ("digest_sign::<tollgate_provider::signature_context::RsaSignatureContext>", "rsa"),

@@ -3,11 +3,7 @@
 use core::fmt;
 use core::ops::Range;
 use std::collections::BTreeMap;
-use std::io;
 
-use inferno::flamegraph;
-
-use crate::error::Error;
 use crate::parts::part_of;
 use crate::script::{Frame, Samples};
 
@@ -20,8 +16,6 @@ pub struct Profile {
     user: u64,
     parts: BTreeMap<&'static str, u64>,
     unknown: BTreeMap<String, u64>,
-    /// Stacks from the outermost function, joined with `;`.
-    stacks: BTreeMap<String, u64>,
 }
 
 /// A function that no rule knows.
@@ -50,13 +44,10 @@ impl Profile {
             profile.total += weight;
             let is_user = sample.frames.first().is_none_or(|frame| !frame.is_kernel);
             profile.user += if is_user { weight } else { 0 };
-            let part = part_of(&sample.frames);
-            match part {
+            match part_of(&sample.frames) {
                 Some(part) => *profile.parts.entry(&part.word).or_default() += weight,
                 None => *profile.unknown.entry(place(sample.frames.first())).or_default() += weight,
             }
-            let part = part.map_or("unknown", |part| part.word.as_str());
-            *profile.stacks.entry(stack(part, &sample.frames)).or_default() += weight;
         }
         profile
     }
@@ -67,9 +58,8 @@ impl Profile {
         self.lost += other.lost;
         self.total += other.total;
         self.user += other.user;
-        let maps = [(&mut self.unknown, &other.unknown), (&mut self.stacks, &other.stacks)];
-        for (own, others) in maps {
-            others.iter().for_each(|(key, n)| *own.entry(key.clone()).or_default() += n);
+        for (place, n) in &other.unknown {
+            *self.unknown.entry(place.clone()).or_default() += n;
         }
         other.parts.iter().for_each(|(word, n)| *self.parts.entry(word).or_default() += n);
     }
@@ -121,43 +111,11 @@ impl Profile {
         all.sort_by(|a, b| b.share.total_cmp(&a.share));
         all
     }
-
-    /// Draws the stacks as an SVG: a column for each stack, as wide as its CPU time, with the parts
-    /// at the bottom.
-    ///
-    /// # Errors
-    ///
-    /// There is no sample.
-    pub fn flame_graph(&self, title: &str) -> Result<Vec<u8>, Error> {
-        let mut options = flamegraph::Options::default();
-        title.clone_into(&mut options.title);
-        "of the CPU time".clone_into(&mut options.count_name);
-        let lines: Vec<String> =
-            self.stacks.iter().map(|(stack, n)| format!("{stack} {n}")).collect();
-        let mut svg = Vec::new();
-        flamegraph::from_lines(&mut options, lines.iter().map(String::as_str), &mut svg)
-            .map_err(|error| Error::io("draw a flame graph")(io::Error::other(error)))?;
-        Ok(svg)
-    }
 }
 
 #[allow(clippy::cast_precision_loss, reason = "units of a period: below 2^52")]
 fn share(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
-}
-
-/// Returns a stack as `inferno` reads it.
-fn stack(part: &str, frames: &[Frame]) -> String {
-    let name = |frame: &Frame| {
-        let symbol = frame.operation.as_ref().unwrap_or(&frame.symbol).replace([';', '\n'], ":");
-        match (frame.is_kernel, symbol.starts_with('+')) {
-            (true, _) => format!("{symbol}_[k]"),
-            (false, true) => frame.file.clone() + &symbol,
-            (false, false) => symbol,
-        }
-    };
-    let names = frames.iter().rev().map(name);
-    [part.to_owned()].into_iter().chain(names).collect::<Vec<_>>().join(";")
 }
 
 fn place(frame: Option<&Frame>) -> String {
@@ -194,16 +152,5 @@ mod tests {
         assert!(near(profile.share("rsa"), 0.25) && near(profile.share("kernel-tcp"), 0.25));
         assert!(near(profile.unknown_share(), 0.5) && near(profile.user_share(), 0.75));
         assert_eq!(profile.unknown()[0].to_string(), "x of strange.so 50.0 %");
-    }
-
-    #[test]
-    fn a_flame_graph_has_the_functions() {
-        let samples = Samples::of_script(TEXT).unwrap();
-        let profile = Profile::of(&samples, 0..u64::MAX);
-        let svg = String::from_utf8(profile.flame_graph("nginx").unwrap()).unwrap();
-        for name in ["RSA_sign", "tcp_sendmsg", "nginx"] {
-            assert!(svg.contains(name), "{name}");
-        }
-        assert!(Profile::default().flame_graph("nothing").is_err());
     }
 }

@@ -1,9 +1,6 @@
 //! The certificate and its key: from files, or generated for tests and measurements.
 
 use core::fmt;
-use std::fs::File;
-use std::io::{self, Read as _};
-use std::path::{Path, PathBuf};
 
 use openssl::asn1::Asn1Time;
 use openssl::bn::{BigNum, MsbOption};
@@ -20,22 +17,12 @@ use zeroize::Zeroizing;
 use crate::error::{Error, one_line};
 use crate::kinds::KeyKind;
 
-/// The longest PEM file that is read, in bytes.
-const PEM_BYTES_MAX: usize = 1024 * 1024;
-
 /// The source of a server's certificate and key.
 #[derive(Clone)]
 pub enum Certificate {
-    /// Two files in PEM: the chain with the server's certificate first, and the private key.
-    Files {
-        /// The chain.
-        chain: PathBuf,
-        /// The private key, unencrypted.
-        key: PathBuf,
-    },
-    /// The contents of these files.
+    /// PEM texts.
     Pem {
-        /// The chain.
+        /// The chain, the server's certificate first.
         chain: Vec<u8>,
         /// The private key, unencrypted.
         key: Zeroizing<Vec<u8>>,
@@ -71,9 +58,6 @@ impl Certificate {
 impl fmt::Debug for Certificate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Files { chain, key } => {
-                write!(f, "Files({}, {})", chain.display(), key.display())
-            }
             Self::Pem { .. } => f.write_str("Pem"),
             Self::SelfSigned(kind) => write!(f, "SelfSigned({kind})"),
         }
@@ -93,13 +77,6 @@ impl Credentials {
     /// Reads or generates the credentials. A key of 4096 bits may take seconds to generate.
     pub(crate) fn load(certificate: &Certificate) -> Result<Self, Error> {
         match certificate {
-            Certificate::Files { chain, key } => {
-                let chain_pem = read("cannot read the certificate", chain)?;
-                let key_pem = read("cannot read the private key", key)?;
-                Self::parse(&chain_pem, &key_pem).map_err(|why| {
-                    Error::new(format!("{}, {}: {why}", chain.display(), key.display()))
-                })
-            }
             Certificate::Pem { chain, key } => Self::parse(chain, key),
             Certificate::SelfSigned(kind) => self_signed(*kind),
         }
@@ -156,20 +133,6 @@ pub(crate) fn unusable_key(why: &str) -> Error {
         "no usable private key: {why}: give an unencrypted PEM key: RSA, ECDSA on P-256 or P-384, \
          or Ed25519"
     ))
-}
-
-/// Reads a file of at most [`PEM_BYTES_MAX`].
-fn read(doing: &str, path: &Path) -> Result<Zeroizing<Vec<u8>>, Error> {
-    let refuse = Error::path(doing, path);
-    let file = File::open(path).map_err(&refuse)?;
-    // Allocated at once: a buffer that grows leaves copies of the key behind.
-    let mut bytes = Zeroizing::new(Vec::with_capacity(PEM_BYTES_MAX + 1));
-    file.take(PEM_BYTES_MAX as u64 + 1).read_to_end(&mut bytes).map_err(&refuse)?;
-    if bytes.len() > PEM_BYTES_MAX {
-        let why = format!("more than {PEM_BYTES_MAX} bytes: not a key or certificate");
-        return Err(refuse(io::Error::other(why)));
-    }
-    Ok(bytes)
 }
 
 fn self_signed(kind: KeyKind) -> Result<Credentials, Error> {

@@ -42,22 +42,19 @@ pub struct Config {
     /// The versions of TLS, at least one.
     pub protocols: Vec<Protocol>,
     /// Suites in order of preference; the server's order decides. If this list is empty, the server
-    /// uses the default suites: AES-128-GCM first, no CBC.
+    /// uses the default suites: AES-128-GCM first, and RSA key exchange last.
     pub suites: Vec<Suite>,
     /// Groups in order of preference, at least one.
     pub groups: Vec<Group>,
-    /// Offers suites with RSA key exchange, which lack forward secrecy.
-    pub allow_rsa_kx: bool,
-    /// Accepts an RSA key of 1024 bits: insecure, for comparisons with papers only.
-    pub allow_rsa_1024: bool,
     /// The resumption of sessions by clients.
     pub resumption: Resumption,
     /// The folder whose files are served, if any.
     pub root: Option<PathBuf>,
     /// The access log to append to, if any.
     pub access_log: Option<PathBuf>,
-    /// Time limits.
-    pub limits: Limits,
+    /// The longest handshake, pause between requests, and request; and the longest time in which a
+    /// client accepts no byte of a response. It is checked every 100 ms.
+    pub time_limit: Duration,
 }
 
 impl Default for Config {
@@ -71,38 +68,10 @@ impl Default for Config {
             protocols: vec![Protocol::Tls12, Protocol::Tls13],
             suites: Vec::new(),
             groups: vec![Group::X25519, Group::P256],
-            allow_rsa_kx: false,
-            allow_rsa_1024: false,
             resumption: Resumption::Off,
             root: None,
             access_log: None,
-            limits: Limits::default(),
-        }
-    }
-}
-
-/// The time limits of connections. They are checked every 100 ms, so a wait may last that much
-/// longer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// The longest time from accepting a connection to the end of its handshake.
-    pub handshake: Duration,
-    /// The longest time between a response (or the handshake) and the first byte of the next
-    /// request.
-    pub idle: Duration,
-    /// The longest time from the first byte of a request to its last byte.
-    pub request: Duration,
-    /// The longest time in which a client accepts no bytes of a response.
-    pub write: Duration,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            handshake: Duration::from_secs(10),
-            idle: Duration::from_secs(15),
-            request: Duration::from_secs(10),
-            write: Duration::from_secs(30),
+            time_limit: Duration::from_secs(15),
         }
     }
 }
@@ -129,15 +98,6 @@ impl Config {
         if self.groups.is_empty() {
             return Err(Error::new("no group for Diffie-Hellman: give at least one"));
         }
-        let rsa_kx = self.suites.iter().find(|suite| suite.is_rsa_key_exchange());
-        if let Some(suite) = rsa_kx
-            && !self.allow_rsa_kx
-        {
-            return Err(Error::new(format!(
-                "{suite} is RSA key exchange, which has no forward secrecy: allow it \
-                 (`allow_rsa_kx`) or leave the suite out"
-            )));
-        }
         Ok(())
     }
 
@@ -145,7 +105,7 @@ impl Config {
     pub(crate) fn suites_of(&self, protocol: Protocol, key: KeyKind) -> Vec<Suite> {
         let mut suites = self.suites.clone();
         if suites.is_empty() {
-            suites = Suite::defaults(self.allow_rsa_kx);
+            suites = Suite::DEFAULTS.to_vec();
         }
         suites.retain(|suite| {
             self.protocols.contains(&protocol) && suite.protocol() == protocol && suite.suits(key)

@@ -41,7 +41,6 @@ pub(crate) enum Handshakes {
 pub(crate) struct Acceptor {
     context: SslContext,
     library: Library,
-    engine: Engine,
     handshakes: Handshakes,
     /// The provider's counts after the check at start.
     before: SignerOperations,
@@ -52,14 +51,13 @@ impl Acceptor {
     /// engine's would sign or decrypt with it.
     pub(crate) fn new(setup: &Setup, handshakes: Handshakes) -> Result<Self, Error> {
         let Setup { config, credentials, .. } = setup;
-        let engine = config.engine;
         let library =
-            Library::new(engine).map_err(Error::openssl("loading the engine's provider"))?;
+            Library::new(config.engine).map_err(Error::openssl("loading the engine's provider"))?;
         let context = context(&library, setup, handshakes)?;
         let key = context.private_key().expect("`context` gives it a key");
         check_engine(config, library.context(), key, credentials.kind)?;
         let before = library.operations();
-        Ok(Self { context, library, engine, handshakes, before })
+        Ok(Self { context, library, handshakes, before })
     }
 
     pub(crate) fn library(&self) -> &LibCtxRef {
@@ -79,14 +77,11 @@ impl Acceptor {
 
     /// Creates another context with the server's certificate, key and pauses, and OpenSSL's
     /// defaults.
-    pub(crate) fn plain_context(
-        &self,
-        credentials: &Credentials,
-    ) -> Result<SslContextBuilder, ErrorStack> {
-        let (library, query) = (self.library.context(), self.engine.query());
+    pub(crate) fn plain_context(&self, setup: &Setup) -> Result<SslContextBuilder, ErrorStack> {
+        let (library, query) = (self.library.context(), setup.config.engine.query());
         let mut context = ffi::context(library, query)?;
-        identity(&mut context, library, query, credentials)?;
-        let_pause(&mut context, self.engine, self.handshakes)?;
+        identity(&mut context, library, query, &setup.credentials)?;
+        let_pause(&mut context, setup.config.engine, self.handshakes)?;
         Ok(context)
     }
 
@@ -149,8 +144,7 @@ fn negotiation(
     context.set_max_proto_version(Some(most)).map_err(doing())?;
     // Replaces the system's configuration. Level 2 requires 112 bits of security, which AES128-SHA
     // and RSA-2048 have; level 1 requires 80 bits, which RSA-1024 has.
-    let is_weak = config.allow_rsa_1024 && key == KeyKind::OF_2001;
-    context.set_security_level(if is_weak { 1 } else { 2 });
+    context.set_security_level(if key == KeyKind::OF_2001 { 1 } else { 2 });
     if least == SslVersion::TLS1_2 {
         context.set_cipher_list(&names(&tls12)).map_err(doing())?;
     }

@@ -76,7 +76,6 @@ fn remedy_for_path(why: &io::Error) -> &'static str {
         io::ErrorKind::PermissionDenied => {
             ": run as a user with permission, or change the file's mode"
         }
-        io::ErrorKind::IsADirectory => ": give a file",
         io::ErrorKind::NotADirectory => ": give a folder",
         _ => remedy_for_system(why),
     }

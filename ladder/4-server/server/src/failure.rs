@@ -15,31 +15,22 @@ pub enum Failure {
     Closed,
     /// The private-key operation, or something else on the server's side, failed.
     Internal,
-    /// The first bytes are no TLS record, or a record is malformed.
-    Malformed,
-    /// No suite, group or signature algorithm in common.
-    NothingShared,
     /// The server stopped.
     Stopped,
     /// The handshake took longer than the limit.
     Timeout,
-    /// No version in common.
-    Version,
-    /// Another rule of TLS was broken.
+    /// The client has nothing in common with the server, or broke a rule of TLS.
     Violation,
 }
 
 impl Failure {
     /// All reasons, with their words in counters and logs.
-    pub const ALL: [(Self, &str); 9] = [
+    pub const ALL: [(Self, &str); 6] = [
         (Self::Alert, "alert"),
         (Self::Closed, "closed"),
         (Self::Internal, "internal"),
-        (Self::Malformed, "malformed"),
-        (Self::NothingShared, "nothing_shared"),
         (Self::Stopped, "stopped"),
         (Self::Timeout, "timeout"),
-        (Self::Version, "version"),
         (Self::Violation, "violation"),
     ];
 
@@ -56,24 +47,8 @@ impl fmt::Display for Failure {
     }
 }
 
-// Reasons of libssl, `openssl/sslerr.h`.
-const BAD_RECORD_TYPE: i32 = 443;
-const ENCRYPTED_LENGTH_TOO_LONG: i32 = 150;
-const HTTPS_PROXY_REQUEST: i32 = 155;
-const HTTP_REQUEST: i32 = 156;
-const LENGTH_MISMATCH: i32 = 159;
-const NO_SHARED_CIPHER: i32 = 193;
-const NO_SHARED_GROUPS: i32 = 410;
-const NO_SHARED_SIGNATURE_ALGORITHMS: i32 = 376;
-const NO_SUITABLE_KEY_SHARE: i32 = 101;
-const NO_SUITABLE_SIGNATURE_ALGORITHM: i32 = 118;
-const PACKET_LENGTH_TOO_LONG: i32 = 198;
+/// `SSL_R_UNEXPECTED_EOF_WHILE_READING` of `openssl/sslerr.h`.
 const UNEXPECTED_EOF: i32 = 294;
-const UNKNOWN_PROTOCOL: i32 = 252;
-const UNSUPPORTED_PROTOCOL: i32 = 258;
-const VERSION_TOO_HIGH: i32 = 166;
-const VERSION_TOO_LOW: i32 = 396;
-const WRONG_VERSION_NUMBER: i32 = 267;
 /// `ERR_LIB_SSL` of `openssl/err.h`.
 const LIB_SSL: i32 = 20;
 /// Reasons from here on are common to all libraries, `ERR_R_FATAL` and so on: memory, internal.
@@ -122,20 +97,6 @@ impl Broken {
         }
         Self::by(match reason {
             UNEXPECTED_EOF => Failure::Closed,
-            NO_SHARED_CIPHER
-            | NO_SHARED_GROUPS
-            | NO_SHARED_SIGNATURE_ALGORITHMS
-            | NO_SUITABLE_KEY_SHARE
-            | NO_SUITABLE_SIGNATURE_ALGORITHM => Failure::NothingShared,
-            UNSUPPORTED_PROTOCOL | VERSION_TOO_LOW | VERSION_TOO_HIGH => Failure::Version,
-            BAD_RECORD_TYPE
-            | ENCRYPTED_LENGTH_TOO_LONG
-            | HTTPS_PROXY_REQUEST
-            | HTTP_REQUEST
-            | LENGTH_MISMATCH
-            | PACKET_LENGTH_TOO_LONG
-            | UNKNOWN_PROTOCOL
-            | WRONG_VERSION_NUMBER => Failure::Malformed,
             _ if reason >= COMMON_REASONS => Failure::Internal,
             _ => Failure::Violation,
         })

@@ -57,7 +57,7 @@ impl Worker {
     ///
     /// OpenSSL is out of memory.
     pub fn plain_context(&self) -> Result<SslContextBuilder, ErrorStack> {
-        self.acceptor.plain_context(&self.setup.credentials)
+        self.acceptor.plain_context(&self.setup)
     }
 
     /// Creates a TLS connection with the settings of this server's connections, for callers that

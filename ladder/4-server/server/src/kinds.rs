@@ -7,7 +7,21 @@ use core::str::FromStr;
 use openssl::nid::Nid;
 use openssl::pkey::{Id, PKey, Private};
 
-use crate::unknown_name::UnknownName;
+/// Finds the value with this name. Each value has N names. If no value has the name, the error
+/// lists the last name of each value.
+pub(crate) fn find<T: Copy, S: Into<String>, const N: usize>(
+    what: &str,
+    name: &str,
+    all: &[T],
+    names: impl Fn(T) -> [S; N],
+) -> Result<T, String> {
+    let names = |value: &T| names(*value).map(Into::into);
+    let found = all.iter().find(|value| names(value).iter().any(|known| known == name));
+    found.copied().ok_or_else(|| {
+        let known = all.iter().filter_map(|value| names(value).into_iter().last());
+        format!("no {what} {name:?} here: choose from {}", known.collect::<Vec<_>>().join(", "))
+    })
+}
 
 /// The implementation of a server's private-key operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,10 +68,10 @@ impl fmt::Display for Engine {
 }
 
 impl FromStr for Engine {
-    type Err = UnknownName;
+    type Err = String;
 
-    fn from_str(name: &str) -> Result<Self, UnknownName> {
-        UnknownName::find("engine", name, &[Self::OpenSsl, Self::Tollgate], |it| [it.name()])
+    fn from_str(name: &str) -> Result<Self, String> {
+        find("engine", name, &[Self::OpenSsl, Self::Tollgate], |engine| [engine.name()])
     }
 }
 
@@ -88,8 +102,7 @@ impl KeyKind {
         Self::Ed25519,
     ];
 
-    /// RSA-1024, as servers used in 2001: insecure, and for comparisons with papers only. A server
-    /// accepts it only with [`Config::allow_rsa_1024`](crate::Config::allow_rsa_1024).
+    /// RSA-1024, as servers used in 2001: insecure, and for comparisons with papers only.
     pub const OF_2001: Self = Self::Rsa { bits: 1024 };
 
     /// Returns the kind of a key; `None` if it is not supported.
@@ -146,9 +159,9 @@ impl fmt::Display for KeyKind {
 
 /// Parses a kind that [`Certificate::SelfSigned`](crate::Certificate::SelfSigned) generates.
 impl FromStr for KeyKind {
-    type Err = UnknownName;
+    type Err = String;
 
-    fn from_str(name: &str) -> Result<Self, UnknownName> {
-        UnknownName::find("key", name, &Self::SELF_SIGNED, |kind| [kind.to_string()])
+    fn from_str(name: &str) -> Result<Self, String> {
+        find("key", name, &Self::SELF_SIGNED, |kind| [kind.to_string()])
     }
 }

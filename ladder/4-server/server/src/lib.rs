@@ -7,12 +7,12 @@
 //!
 //! * [`Server::start`] takes a [`Config`]; [`Running::stop`] flushes the log and reports.
 //! * HTTP/1.1 with keep-alive and pipelining: `/bytes/N` (byte i is i modulo [`BODY_PERIOD`], N up
-//!   to [`BODY_BYTES_MAX`]) and files below a root; GET and HEAD.
-//! * TLS 1.2 and 1.3. RSA key exchange only with [`Config::allow_rsa_kx`], resumption only with
-//!   [`Config::resumption`]. No early data, renegotiation or compression.
+//!   to [`BODY_BYTES_MAX`]) and files below a root; GET only.
+//! * TLS 1.2 and 1.3. Resumption only with [`Config::resumption`]. No early data, renegotiation or
+//!   compression.
 //! * [`in_memory`] has the same TLS connections without sockets, to measure their cost.
 //! * [`log`] is the access log, one line per handshake and per request.
-//! * Every wait is bounded by [`Limits`].
+//! * Every wait is bounded by [`Config::time_limit`].
 //!
 //! Each worker is a thread with its own listener, event loop and OpenSSL library context. Workers
 //! share no locks of libcrypto's contexts, and servers with different engines in one process affect
@@ -57,11 +57,10 @@ mod sessions;
 mod setup;
 mod suite;
 mod thread_clock;
-mod unknown_name;
 mod worker;
 
 pub use certificate::Certificate;
-pub use config::{Config, Limits, Resumption};
+pub use config::{Config, Resumption};
 pub use counters::{Counters, Signer, SignerOperations};
 pub use error::Error;
 pub use failure::Failure;
@@ -69,4 +68,3 @@ pub use http::{BODY_BYTES_MAX, BODY_PERIOD};
 pub use kinds::{Engine, KeyKind};
 pub use server::{Report, Running, Server};
 pub use suite::{Group, Protocol, Suite};
-pub use unknown_name::UnknownName;

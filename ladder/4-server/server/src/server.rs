@@ -33,11 +33,10 @@ impl Server {
     pub fn start(config: Config) -> Result<Running, Error> {
         let mut setup = Setup::new(config)?;
         let (address, count) = (setup.config.address, setup.config.workers);
-        let certificate_pem = setup.credentials.chain_pem()?;
         let (address, sockets) = listen(address, count).map_err(Error::listen(address))?;
         setup.log = start_log(&setup, address)?;
         let setup = Arc::new(setup);
-        let mut running = Running { address, certificate_pem, setup, workers: Vec::new() };
+        let mut running = Running { address, setup, workers: Vec::new() };
         let (ready_sender, ready) = mpsc::channel();
         for (index, socket) in sockets.into_iter().enumerate() {
             running.spawn(index, net::TcpListener::from(socket), ready_sender.clone())?;
@@ -70,7 +69,6 @@ fn start_log(setup: &Setup, address: SocketAddr) -> Result<Option<Log>, Error> {
 /// A running server. Dropping it stops it.
 pub struct Running {
     address: SocketAddr,
-    certificate_pem: Vec<u8>,
     setup: Arc<Setup>,
     workers: Vec<(Waker, JoinHandle<u64>)>,
 }
@@ -99,12 +97,6 @@ impl Running {
     #[must_use]
     pub const fn addr(&self) -> SocketAddr {
         self.address
-    }
-
-    /// Returns the certificate chain in PEM, for a client that should trust a self-signed one.
-    #[must_use]
-    pub fn certificate_pem(&self) -> &[u8] {
-        &self.certificate_pem
     }
 
     /// Returns the kind of the server's key.
@@ -224,7 +216,7 @@ mod tests {
             TcpStream::connect(address).unwrap().write_all(&hello).unwrap();
         }
         let setup = Arc::new(setup);
-        let mut running = Running { address, certificate_pem: vec![], setup, workers: vec![] };
+        let mut running = Running { address, setup, workers: vec![] };
         let (ready, _) = mpsc::channel();
         running.spawn(0, sockets.remove(0).into(), ready).unwrap();
         let since = Instant::now();

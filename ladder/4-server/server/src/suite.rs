@@ -3,8 +3,7 @@
 use core::fmt;
 use core::str::FromStr;
 
-use crate::kinds::KeyKind;
-use crate::unknown_name::UnknownName;
+use crate::kinds::{KeyKind, find};
 
 /// A version of TLS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -25,11 +24,11 @@ impl fmt::Display for Protocol {
 }
 
 impl FromStr for Protocol {
-    type Err = UnknownName;
+    type Err = String;
 
-    fn from_str(name: &str) -> Result<Self, UnknownName> {
+    fn from_str(name: &str) -> Result<Self, String> {
         let all = [Self::Tls12, Self::Tls13];
-        UnknownName::find("protocol", name, &all, |it| [it.to_string()])
+        find("protocol", name, &all, |protocol: Self| [protocol.to_string()])
     }
 }
 
@@ -130,25 +129,20 @@ impl Suite {
         self.protocol() == Protocol::Tls13 || needs_ecdsa != key.is_rsa()
     }
 
-    /// Returns the default suites: AES-128-GCM first, no CBC, ECDSA before RSA, and RSA key
-    /// exchange last and only if allowed.
-    pub(crate) fn defaults(allow_rsa_kx: bool) -> Vec<Self> {
-        let mut suites = vec![
-            Self::Aes128Gcm,
-            Self::Aes256Gcm,
-            Self::Chacha20,
-            Self::EcdheEcdsaAes128Gcm,
-            Self::EcdheEcdsaAes256Gcm,
-            Self::EcdheEcdsaChacha20,
-            Self::EcdheRsaAes128Gcm,
-            Self::EcdheRsaAes256Gcm,
-            Self::EcdheRsaChacha20,
-        ];
-        if allow_rsa_kx {
-            suites.extend([Self::RsaAes128Gcm, Self::RsaAes128Sha]);
-        }
-        suites
-    }
+    /// The default suites: AES-128-GCM first, ECDSA before RSA, and RSA key exchange last.
+    pub(crate) const DEFAULTS: [Self; 11] = [
+        Self::Aes128Gcm,
+        Self::Aes256Gcm,
+        Self::Chacha20,
+        Self::EcdheEcdsaAes128Gcm,
+        Self::EcdheEcdsaAes256Gcm,
+        Self::EcdheEcdsaChacha20,
+        Self::EcdheRsaAes128Gcm,
+        Self::EcdheRsaAes256Gcm,
+        Self::EcdheRsaChacha20,
+        Self::RsaAes128Gcm,
+        Self::RsaAes128Sha,
+    ];
 }
 
 impl fmt::Display for Suite {
@@ -159,19 +153,19 @@ impl fmt::Display for Suite {
 
 /// Parses the IANA name or OpenSSL's.
 impl FromStr for Suite {
-    type Err = UnknownName;
+    type Err = String;
 
-    fn from_str(name: &str) -> Result<Self, UnknownName> {
-        UnknownName::find("cipher suite", name, Self::ALL, |it| [it.name(), it.openssl_name()])
+    fn from_str(name: &str) -> Result<Self, String> {
+        find("cipher suite", name, Self::ALL, |suite| [suite.name(), suite.openssl_name()])
     }
 }
 
 /// Parses the IANA name or OpenSSL's.
 impl FromStr for Group {
-    type Err = UnknownName;
+    type Err = String;
 
-    fn from_str(name: &str) -> Result<Self, UnknownName> {
-        UnknownName::find("group", name, Self::ALL, |it| [it.openssl_name(), it.name()])
+    fn from_str(name: &str) -> Result<Self, String> {
+        find("group", name, Self::ALL, |group| [group.openssl_name(), group.name()])
     }
 }
 
@@ -190,14 +184,7 @@ mod tests {
             assert_eq!(group.name().parse(), Ok(*group));
             assert_eq!(group.openssl_name().parse(), Ok(*group));
         }
-        let unknown = "RC4-MD5".parse::<Suite>().unwrap_err().to_string();
+        let unknown = "RC4-MD5".parse::<Suite>().unwrap_err();
         assert!(unknown.starts_with("no cipher suite \"RC4-MD5\" here"), "{unknown}");
-    }
-
-    #[test]
-    fn rsa_key_exchange_is_never_a_default() {
-        assert!(!Suite::defaults(false).iter().any(|suite| suite.is_rsa_key_exchange()));
-        assert!(Suite::defaults(true).iter().any(|suite| suite.is_rsa_key_exchange()));
-        assert_eq!(Suite::defaults(false)[0], Suite::Aes128Gcm);
     }
 }

@@ -17,14 +17,14 @@ impl Product {
 impl Place<'_> {
     /// Writes the directives of a context, each followed by `end`. `{folder}` and `{cores}` in
     /// values stand for the server's folder and the number of its cores.
-    pub(crate) fn directives(&self, context: &str, own: &[(&str, &str)], end: &str) -> String {
-        let mut all: Vec<(&str, &str)> = own.to_vec();
+    pub(crate) fn directives(&self, context: &str, recipe: &[(&str, &str)], end: &str) -> String {
+        let mut all: Vec<(&str, &str)> = recipe.to_vec();
         for (name, value) in &self.settings.directives {
             let Some(name) = name.strip_prefix(context).and_then(|rest| rest.strip_prefix('.'))
             else {
                 continue;
             };
-            match all.iter_mut().find(|(own, _)| *own == name) {
+            match all.iter_mut().find(|(known, _)| *known == name) {
                 Some(known) => known.1 = value,
                 None => all.push((name, value)),
             }
@@ -66,8 +66,8 @@ mod tests {
             settings: &settings,
             is_root: false,
         };
-        let own = [("access_log", "off"), ("gzip", "on")];
-        let http = place.directives("http", &own, ";\n");
+        let recipe = [("access_log", "off"), ("gzip", "on")];
+        let http = place.directives("http", &recipe, ";\n");
         assert_eq!(http, "access_log /tmp/f/x.log;\ngzip on;\nconf A 1;\nconf B 1;\n");
         assert_eq!(place.directives("listen", &[], " "), "deferred ");
     }

@@ -12,7 +12,6 @@
 //! [`tollgate_load::AccessLog`] reads. None of these logs has handshakes without a request; the
 //! output of `gnutls-serv`, which [`tollgate_load::Descriptions`] reads, has nothing else.
 
-mod backend;
 mod directives;
 mod error;
 mod folder;

@@ -9,8 +9,8 @@ use crate::settings::Settings;
 /// The file name that cargo uses.
 const NAME: &str = "libtollgate_provider.so";
 
-/// Replaces the system's file. It allows keys of every size, because HAProxy and hitch read keys
-/// before they read their own lists of suites.
+/// Replaces the system's file. It allows keys of every size, because HAProxy reads keys before
+/// it reads its own list of suites.
 const WITHOUT: &str = "openssl_conf = start\n\
      [tls]\nsystem_default = keys\n[keys]\nCipherString = DEFAULT:@SECLEVEL=0\n\
      [start]\nssl_conf = tls\n";

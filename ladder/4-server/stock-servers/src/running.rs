@@ -14,7 +14,6 @@ use std::time::Instant;
 use tollgate_load::processes_cpu;
 use tollgate_server::Certificate;
 
-use crate::backend::Backend;
 use crate::error::Error;
 use crate::folder::Folder;
 use crate::group::Group;
@@ -42,7 +41,7 @@ pub struct Running {
     // Dropped in this order.
     group: Group,
     folder: Folder,
-    _backend: Option<Backend>,
+    _backend: Option<Box<Self>>,
     product: Product,
     address: SocketAddr,
 }
@@ -69,13 +68,16 @@ impl Product {
 impl Running {
     fn start(product: Product, settings: &Settings) -> Result<Self, Error> {
         let folder = prepare(product, settings)?;
-        let backend = product.needs_backend().then(Backend::start).transpose();
-        let backend = backend.map_err(Error::io("listen", folder.path()))?;
+        let backend = (product == Product::Stunnel).then(|| {
+            let plain = Settings::new(settings.certificate.clone());
+            Self::start(Product::Nginx, &Settings { bodies: settings.bodies.clone(), ..plain })
+        });
+        let backend = backend.transpose()?.map(Box::new);
         let address = port::free().map_err(Error::io("find a free port for", folder.path()))?;
         let place = Place {
             folder: folder.path(),
             address,
-            backend: backend.as_ref().map(Backend::address).or(settings.backend),
+            backend: backend.as_ref().and_then(|nginx| nginx.plain_address()).or(settings.backend),
             settings,
             is_root: rustix::process::geteuid().is_root(),
         };

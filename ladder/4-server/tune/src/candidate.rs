@@ -124,8 +124,9 @@ impl Set {
         let (_, text) = FILES.into_iter().find(|(name, _)| *name == server)?;
         let built_in = |text| Self::from_toml(text).expect("tests read all built-in files");
         let (any, mut own) = (built_in(ANY), built_in(text));
-        let fits =
-            |one: &Candidate| one.servers.is_empty() || one.servers.iter().any(|s| s == server);
+        let fits = |candidate: &Candidate| {
+            candidate.servers.is_empty() || candidate.servers.iter().any(|s| s == server)
+        };
         own.candidates = any.candidates.into_iter().chain(own.candidates).filter(fits).collect();
         Some(own)
     }
@@ -208,7 +209,8 @@ pub(crate) mod tests {
     fn every_server_has_a_start_and_candidates() {
         for (server, _) in FILES {
             let set = Set::of_server(server).unwrap();
-            let words: Vec<&str> = set.candidates.iter().map(|one| one.word.as_str()).collect();
+            let words: Vec<&str> =
+                set.candidates.iter().map(|candidate| candidate.word.as_str()).collect();
             assert!(words.contains(&"provider"), "{server}: {words:?}");
             let resumes = !["lighttpd", "command"].contains(&server);
             assert_eq!(words.contains(&"resumption"), resumes, "{server}");
@@ -251,8 +253,8 @@ pub(crate) mod tests {
 
     fn words(setup: &Setup) -> Vec<String> {
         let set = Set::of_server(&setup.server).unwrap();
-        let taken = set.candidates.into_iter().filter(|one| one.applies_to(setup));
-        taken.map(|one| one.word).collect()
+        let taken = set.candidates.into_iter().filter(|candidate| candidate.applies_to(setup));
+        taken.map(|candidate| candidate.word).collect()
     }
 
     #[test]
@@ -268,7 +270,7 @@ pub(crate) mod tests {
         }
         assert!(has(&host(2, false), "reuseport") && has(&host(1, true), "kernel-tls"));
         let set = Set::of_server("nginx").unwrap();
-        for candidate in set.candidates.iter().filter(|one| one.applies_to(&start)) {
+        for candidate in set.candidates.iter().filter(|candidate| candidate.applies_to(&start)) {
             let next = start.edited(&candidate.set).unwrap();
             assert!(!candidate.applies_to(&next), "{}", candidate.word);
         }

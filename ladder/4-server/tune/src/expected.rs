@@ -84,7 +84,7 @@ pub fn prospects<'a>(
     };
     let applies = candidates.into_iter().filter(|candidate| candidate.applies_to(setup));
     let mut all: Vec<Prospect> = applies.filter_map(prospect).collect();
-    let kind = |one: &Prospect| one.candidate.changes.as_ref().map(|change| change.kind);
+    let kind = |prospect: &Prospect| prospect.candidate.changes.as_ref().map(|change| change.kind);
     all.sort_by(|a, b| {
         let gains = b.expected.point().total_cmp(&a.expected.point());
         kind(a).cmp(&kind(b)).then(gains)
@@ -165,16 +165,17 @@ mod tests {
         let shares: Shares = [("rsa", 0.8), ("kernel-files", 0.1), ("key-exchange", 0.05)]
             .map(|(part, share)| (part.to_owned(), estimate(share, share, share)))
             .into();
-        let factor = |one: &Candidate| match one.range() {
+        let factor = |candidate: &Candidate| match candidate.range() {
             Some(range) => range.ok(),
-            None => {
-                Some(Estimate::exact(if one.word == "ecdsa-p256" { 80.0 } else { 3.0 }).unwrap())
-            }
+            None => Some(
+                Estimate::exact(if candidate.word == "ecdsa-p256" { 80.0 } else { 3.0 }).unwrap(),
+            ),
         };
         let order =
             |allowed: &[Kind]| prospects(&set.candidates, &nginx(), &shares, allowed, factor);
         let all = order(&[]);
-        let words: Vec<&str> = all.iter().map(|one| one.candidate.word.as_str()).collect();
+        let words: Vec<&str> =
+            all.iter().map(|prospect| prospect.candidate.word.as_str()).collect();
         assert_eq!(&words[..2], ["provider", "file-cache"], "{words:?}");
         let place = |word: &str| words.iter().position(|other| *other == word).unwrap();
         assert!(place("rsa-2048") < place("ecdsa-p256"), "{words:?}");

@@ -10,8 +10,8 @@ use toml::{Table, Value};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Setup {
-    /// An installed server (`nginx`, `haproxy`, `apache`, `lighttpd`), the embedded one (`openssl`),
-    /// `command`, or the URL of a server that runs.
+    /// An installed server (`nginx`, `haproxy`, `apache`, `lighttpd`), the embedded one
+    /// (`openssl`), `command`, or the URL of a server that runs.
     pub server: String,
     /// The shell command of the server `command`.
     pub command: Option<String>,

@@ -8,9 +8,6 @@ use tollgate_report::text::wrapped;
 
 use crate::expected::{GAIN_MIN, Outcome, Prospect, Shares, Standing};
 
-/// The columns of the longest bar.
-const BAR: f64 = 40.0;
-
 /// The number of parts that a state names.
 const PARTS_SHOWN: usize = 3;
 
@@ -36,25 +33,10 @@ pub struct Story {
     pub about: String,
     /// The parts of the server's time at the end.
     pub shares: Shares,
-    /// Requests per second of the first profile, for a run without steps.
-    pub profiled: Option<Estimate>,
     /// The steps, in order.
     pub steps: Vec<Step>,
     /// The candidates that apply at the end and were not tried.
     pub left: Vec<Prospect>,
-}
-
-/// A bar of the chart: a state, and the expectation for it.
-#[derive(Clone, Debug, PartialEq)]
-struct Mark {
-    /// The number of the step and the candidate's word.
-    name: String,
-    /// Requests per second.
-    rate: Estimate,
-    /// The expected requests per second.
-    expected: Option<f64>,
-    /// `false` if the change was taken back.
-    is_kept: bool,
 }
 
 impl Step {
@@ -114,30 +96,7 @@ impl Story {
         }
         text += &format!("\n{}", wrapped(&format!("now: {}", state(&self.shares))));
         text += &self.left_text();
-        text += &self.chart();
         text + &self.errors()
-    }
-
-    /// Returns the bars of the chart: the start, then each measured step.
-    fn marks(&self) -> Vec<Mark> {
-        let start = self.steps.iter().find_map(|step| step.before).or(self.profiled);
-        let mut marks: Vec<Mark> = Vec::new();
-        marks.extend(start.map(|rate| Mark {
-            name: "start".to_owned(),
-            rate,
-            expected: None,
-            is_kept: true,
-        }));
-        for (place, step) in self.steps.iter().enumerate() {
-            let (Some(before), Some(rate)) = (step.before, step.after) else { continue };
-            marks.push(Mark {
-                name: format!("{} {}", place + 1, step.prospect.candidate.word),
-                rate,
-                expected: Some(before.point() * step.prospect.expected.point()),
-                is_kept: matches!(step.outcome, Outcome::Kept(_)),
-            });
-        }
-        marks
     }
 
     fn left_text(&self) -> String {
@@ -149,42 +108,17 @@ impl Story {
             Column::figures("expected", 18),
             Column::words("why", 64),
         ];
-        let row = |one: &Prospect| {
-            let what = one.candidate.changes.as_ref().map_or("", |change| change.what.as_str());
-            let why = match one.standing {
+        let row = |prospect: &Prospect| {
+            let what =
+                prospect.candidate.changes.as_ref().map_or("", |change| change.what.as_str());
+            let why = match prospect.standing {
                 Standing::Withheld(kind) => format!("--allow {kind}: {what}"),
                 Standing::Small => format!("less than {:.0} %", 100.0 * (GAIN_MIN - 1.0)),
-                Standing::Open => one.candidate.title.clone(),
+                Standing::Open => prospect.candidate.title.clone(),
             };
-            vec![one.candidate.word.clone(), times(&one.expected), why]
+            vec![prospect.candidate.word.clone(), times(&prospect.expected), why]
         };
         format!("\n{}", grid(&COLUMNS, self.left.iter().map(row).collect()))
-    }
-
-    fn chart(&self) -> String {
-        let marks = self.marks();
-        if self.steps.is_empty() {
-            return String::new();
-        }
-        let ends = marks.iter().flat_map(|mark| [Some(mark.rate.point()), mark.expected]);
-        let longest = ends.flatten().fold(1.0, f64::max);
-        let mut text =
-            "\nrequests per second; | is the expectation; o is a step not kept\n".to_owned();
-        for mark in &marks {
-            let column = |value: f64| columns(value / longest);
-            let fill = if mark.is_kept { '#' } else { 'o' };
-            let mut bar: Vec<char> = vec![fill; column(mark.rate.point())];
-            if let Some(expected) = mark.expected {
-                let at = column(expected).saturating_sub(1);
-                bar.resize(bar.len().max(at + 1), ' ');
-                bar[at] = '|';
-            }
-            let bar: String = bar.into_iter().collect();
-            let name: String = mark.name.chars().take(20).collect();
-            let line = format!("{name:20} {:>7.0} {bar}", mark.rate.point());
-            text += &(line.trim_end().to_owned() + "\n");
-        }
-        text
     }
 
     /// Sums the errors of all measured steps, and the gains of the kept steps.
@@ -239,12 +173,6 @@ fn percent(share: &Estimate) -> String {
     format!("{:.0} % [{:.0}-{:.0}]", 100.0 * share.point(), 100.0 * low, 100.0 * high)
 }
 
-/// Computes the length of a bar in columns, for a share of the longest bar.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to BAR")]
-fn columns(share: f64) -> usize {
-    (share.clamp(0.0, 1.0) * BAR).round() as usize
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -257,7 +185,8 @@ mod tests {
 
     fn prospect(word: &str, share: f64, factor: f64, standing: Standing) -> Prospect {
         let set = Set::of_server("nginx").unwrap();
-        let candidate = set.candidates.into_iter().find(|one| one.word == word).unwrap();
+        let candidate =
+            set.candidates.into_iter().find(|candidate| candidate.word == word).unwrap();
         let (share, factor) = (estimate(share), Estimate::exact(factor).unwrap());
         let expected = gain(&share, &factor).unwrap();
         Prospect { candidate, share, factor, expected, standing }
@@ -281,7 +210,6 @@ mod tests {
         Story {
             about: "nginx, rsa-3072".to_owned(),
             shares: Shares::from([("rsa".to_owned(), estimate(0.5))]),
-            profiled: Some(estimate(480.0)),
             steps: vec![
                 step(provider, Some((500.0, 1200.0)), Outcome::Kept(estimate(2.4))),
                 step(files, Some((1200.0, 1190.0)), Outcome::NotKept(estimate(0.99))),
@@ -320,21 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn bars_have_the_lengths_of_the_rates_and_marks_of_the_expectations() {
-        let text = story().text();
-        let bar = |name: &str| text.lines().find(|line| line.starts_with(name)).unwrap();
-        let length = |name: &str| {
-            bar(name).matches(['#', 'o', '|']).count() - bar(name)[..20].matches('o').count()
-        };
-        // 1,260 per s, expected after step 2, is the longest; so 500 is 16 columns, 1,250 is 40
-        assert_eq!(length("start"), 16, "{text}");
-        assert!(bar("1 provider").ends_with('|') && bar("1 provider").contains("1200"), "{text}");
-        assert!(bar("2 file-cache").contains("ooo"), "{text}");
-        assert!(!text.contains("3 pinning   "), "a step without a rate has no bar: {text}");
-    }
-
-    #[test]
-    fn a_plan_has_no_chart_and_no_errors() {
+    fn a_plan_has_no_errors() {
         let text = Story { steps: Vec::new(), ..story() }.text();
         assert!(
             text.contains("not tried") && !text.contains('#') && !text.contains("Errors"),

@@ -16,7 +16,7 @@ use clap::{Command, CommandFactory as _, Parser, Subcommand};
 use tollgate::command_line;
 
 pub(crate) use crate::verbs::agent::Agent;
-pub(crate) use crate::verbs::bench::options::sub_verbs::{ResponseCurve, Sampling};
+pub(crate) use crate::verbs::bench::options::sub_verbs::ResponseCurve;
 pub(crate) use crate::verbs::bench::options::{Bench, BenchCommand, Mode, ServerKind};
 pub(crate) use crate::verbs::compare::Compare;
 pub(crate) use crate::verbs::explain::Explain;

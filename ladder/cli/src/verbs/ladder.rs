@@ -63,8 +63,8 @@ struct LadderRun {
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Ladder {
-    /// Files of records, as `--json` of any verb writes them, to show instead of measuring; the last
-    /// record of a figure counts
+    /// Files of records, as `--json` of any verb writes them, to show instead of measuring; the
+    /// last record of a figure counts
     #[arg(value_name = "FILE", conflicts_with_all = ["prices", "quick", "records"])]
     files: Vec<PathBuf>,
 

@@ -12,8 +12,8 @@ use crate::output::Output;
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Man {
-    /// Existing folder to write to: `tollgate.1`, a page for each verb and sub-verb, and the scripts
-    /// `tollgate.bash`, `tollgate.fish` and `_tollgate` (zsh)
+    /// Existing folder to write to: `tollgate.1`, a page for each verb and sub-verb, and the
+    /// scripts `tollgate.bash`, `tollgate.fish` and `_tollgate` (zsh)
     #[arg(value_name = "FOLDER")]
     folder: PathBuf,
 }

@@ -20,6 +20,7 @@ use crate::error::CliError;
 use crate::interrupt::{self, Request};
 use crate::options::values::{OutputFile, listens};
 use crate::output::Output;
+use crate::read;
 
 /// The default kind of key.
 const SELF_SIGNED: KeyKind = KeyKind::Rsa { bits: 2048 };
@@ -74,12 +75,8 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "FOLDER")]
     pub(crate) root: Option<PathBuf>,
 
-    /// Also offer suites with RSA key exchange, which have no forward secrecy
-    #[arg(long)]
-    pub(crate) rsa_kx: bool,
-
     /// Cipher suites in order of preference, by the names of IANA or OpenSSL [default:
-    /// AES-128-GCM first, no CBC]
+    /// AES-128-GCM first, RSA key exchange last]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = Suite::from_str)]
     pub(crate) suites: Vec<Suite>,
 
@@ -91,10 +88,10 @@ pub(crate) struct Serve {
 /// Serves until SIGINT or SIGTERM, and prints a summary.
 pub(crate) fn run(options: &Serve) -> Result<ExitCode, CliError> {
     let output = Output::new(None)?;
-    let settings = config(options);
+    let settings = config(options)?;
     let started = Instant::now();
-    let running = interrupt::ends_at_once(|| Server::start(settings.clone())).map_err(in_flags)?;
-    output.text(&ready(&settings, &running))?;
+    let running = interrupt::ends_at_once(|| Server::start(settings.clone()))?;
+    output.text(&ready(options, &settings, &running))?;
     while interrupt::next(Duration::MAX) != Some(Request::Stop) {}
     let report = running.stop();
     output.text(&served(&report, started.elapsed(), settings.access_log.is_some()))?;
@@ -102,17 +99,16 @@ pub(crate) fn run(options: &Serve) -> Result<ExitCode, CliError> {
     Ok(if whole { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Users of this program set flags, not fields: names the flag.
-fn in_flags(error: tollgate_server::Error) -> CliError {
-    CliError::new(error.to_string().replace("`allow_rsa_kx`", "--rsa-kx"))
-}
-
-fn config(options: &Serve) -> Config {
+fn config(options: &Serve) -> Result<Config, CliError> {
     let certificate = match (&options.cert, &options.key) {
-        (Some(chain), Some(key)) => Certificate::Files { chain: chain.clone(), key: key.clone() },
+        (Some(chain), Some(key)) => {
+            let pem = Certificate::Pem { chain: read::bytes(chain)?, key: read::key(key)? };
+            let files = format!("{}, {}", chain.display(), key.display());
+            pem.to_pem().map_err(CliError::about(&files))?
+        }
         _ => Certificate::SelfSigned(options.key_type.unwrap_or(SELF_SIGNED)),
     };
-    Config {
+    Ok(Config {
         address: options.address,
         workers: options.workers,
         pin: options.cores.clone(),
@@ -121,20 +117,19 @@ fn config(options: &Serve) -> Config {
         protocols: options.protocol.clone(),
         suites: options.suites.clone(),
         groups: options.group.clone(),
-        allow_rsa_kx: options.rsa_kx,
         resumption: if options.resumption { Resumption::Tickets } else { Resumption::Off },
         root: options.root.clone(),
         access_log: options.access_log.as_deref().map(Path::to_path_buf),
         ..Config::default()
-    }
+    })
 }
 
 /// Describes a ready server: address, certificate, engine and signer.
-fn ready(config: &Config, running: &Running) -> String {
+fn ready(options: &Serve, config: &Config, running: &Running) -> String {
     let mut text = format!("listening on https://{}/\n", running.addr());
-    let certificate = match &config.certificate {
-        Certificate::Files { chain, .. } => chain.display().to_string(),
-        _ => "self-signed, made now".to_owned(),
+    let certificate = match &options.cert {
+        Some(chain) => chain.display().to_string(),
+        None => "self-signed, made now".to_owned(),
     };
     text += &wrapped(&format!("certificate: {}, {certificate}", running.key_kind()));
     text += &format!("engine: {}; worker threads: {}\n", config.engine, config.workers);

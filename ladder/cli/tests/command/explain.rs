@@ -37,9 +37,7 @@ fn the_parts_of_a_server_add_up_to_its_cpu_time() {
     if !can_sample() {
         return;
     }
-    let folder = scratch("flames");
-    let flames = folder.name();
-    let (output, all) = recorded(SHORT, &["--server", "nginx", "--flame-graphs", flames]);
+    let (output, all) = recorded(SHORT, &["--server", "nginx"]);
     if !has_result(&output) {
         return;
     }
@@ -59,8 +57,6 @@ fn the_parts_of_a_server_add_up_to_its_cpu_time() {
         // whatever the machine, an RSA-2048 signature is no small part of a full handshake
         let rsa = cycles(&records, Some(word::PART_RSA)) / total;
         assert!((0.1..0.9).contains(&rsa), "{rsa} {said}");
-        let svg = folder.join(format!("rsa-2048-tls13-{by}.svg"));
-        assert!(fs::read_to_string(svg).unwrap().contains("rsa"), "{said}");
     }
 }
 

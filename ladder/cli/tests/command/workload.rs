@@ -79,29 +79,13 @@ fn sizes_from_a_log_are_requested() {
             _ => ["openssl", "tollgate"],
         };
         for name in names {
-            let (_, sessions) = agreed(&stdout, name);
-            let [told] = &starting(&stdout, &format!("- {name}: {sessions} bodies of "))[..] else {
-                panic!("{sessions} of {name} in\n{stdout}")
-            };
-            let words: Vec<&str> = told.split([' ', ',', ';']).collect();
-            let after = |word| words[1 + words.iter().position(|known| *known == word).unwrap()];
-            let [mean, planned] =
-                [after("of"), words[words.iter().position(|w| *w == "planned").unwrap() - 1]]
-                    .map(|number| number.parse::<f64>().unwrap());
-            assert!(
-                told.ends_with(&format!("in the server's log {sessions} of {mean:.1}")),
-                "{told}"
-            );
-            // a run may end within a block of 64; the mean of a hundred squares is 3384
-            assert!((mean / planned - 1.0).abs() < 0.25, "{told}");
-            assert!((planned / 3384.0 - 1.0).abs() < 0.1, "{told}");
+            agreed(&stdout, name); // a run whose bytes differ from the log's is invalid
         }
         for record in records {
             let said = |name: &str| record.conditions.get(name).map_or("", String::as_str);
             let of_server = record.subject.area() == Area::Server;
             assert!(record.subject.parameter("sizes").is_some(), "{}", record.subject);
             assert!(!of_server || said("sizes").starts_with("64 sizes from "), "{}", said("sizes"));
-            assert!(!of_server || said("bodies").contains(" planned; in the server's log "));
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use tollgate_processor::{Issued, Size};
 
-use crate::kernels::{self, Row};
+use crate::kernels::{self, Row, TABLE};
 use crate::workspace::Workspace;
 
 /// A kernel at one size, and the functions that it runs.
@@ -332,9 +332,12 @@ fn small(k: u64) -> u32 {
     u32::try_from(k).expect("a number has few words")
 }
 
-/// Returns a finding for each kernel whose tiles do not add up to the model's count.
-pub(super) fn differences(rows: &[Row]) -> Vec<String> {
-    wholes().iter().filter_map(|whole| difference(rows, whole)).collect()
+/// Returns a finding for each kernel whose tiles do not add up to the model's formula, or whose
+/// header does not state this formula.
+pub(in crate::audit) fn check(workspace: &Workspace) -> Vec<String> {
+    let differences = wholes().into_iter().filter_map(|whole| difference(TABLE, &whole));
+    let headers = Issued::ALL.iter().filter_map(|issued| header(workspace, issued));
+    differences.chain(headers).collect()
 }
 
 fn difference(rows: &[Row], whole: &Whole) -> Option<String> {
@@ -367,11 +370,6 @@ fn difference(rows: &[Row], whole: &Whole) -> Option<String> {
     })
 }
 
-/// Returns a finding for each kernel whose header does not state the model's formula.
-pub(super) fn headers(workspace: &Workspace) -> Vec<String> {
-    Issued::ALL.iter().filter_map(|issued| header(workspace, issued)).collect()
-}
-
 fn header(workspace: &Workspace, issued: &Issued) -> Option<String> {
     let path = format!("engine/mont/src/kernels/{}.rs", issued.kernel);
     let formula = issued.formula;
@@ -402,12 +400,11 @@ fn paragraph(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernels::TABLE;
     use crate::workspace::fake;
 
     #[test]
-    fn the_rows_of_the_table_add_up_to_the_model() {
-        assert_eq!(differences(TABLE), Vec::<String>::new());
+    fn the_rows_of_the_table_add_up_to_the_model_and_headers_state_it() {
+        assert_eq!(check(&Workspace::read().expect("this workspace")), Vec::<String>::new());
     }
 
     #[test]

@@ -52,7 +52,7 @@ impl Walk<'_> {
                 (state.carry, state.flags) = (false, false);
                 write(state, *destination, Value::Public);
                 if let Operand::Gpr(register, _) = destination {
-                    state.set_byte(*register, Some(0));
+                    state.bytes[*register] = Some(0);
                 }
             }
             ("add" | "sub", [Operand::Gpr(register, 8), source])
@@ -85,7 +85,7 @@ impl Walk<'_> {
                     (name, sources)
                 {
                     let mask = mask.to_le_bytes()[0];
-                    state.zero = state.byte(*register).map(|byte| byte & mask == 0);
+                    state.zero = state.bytes[*register].map(|byte| byte & mask == 0);
                 }
             }
             ("mul" | "div" | "idiv", [source]) | ("imul", [source]) => {
@@ -125,7 +125,7 @@ impl Walk<'_> {
                 let value = if whole { value } else { plain(value) };
                 let byte = match source {
                     Operand::Immediate(number) => Some(number.to_le_bytes()[0]),
-                    Operand::Gpr(register, _) if name == "mov" => state.byte(*register),
+                    Operand::Gpr(register, _) if name == "mov" => state.bytes[*register],
                     _ => None,
                 };
                 let lowest = match source {
@@ -135,9 +135,9 @@ impl Walk<'_> {
                 self.check_field(at, state, *destination, value);
                 write(state, *destination, value);
                 if let Operand::Gpr(register, _) = destination {
-                    state.set_byte(*register, byte);
+                    state.bytes[*register] = byte;
                     if let Some(secret) = lowest.filter(|_| name == "mov") {
-                        state.set_lowest(*register, secret);
+                        state.lowest[*register] = secret;
                     }
                 }
             }

@@ -47,7 +47,7 @@ fn a_server_with_the_master_secret_resumes_and_a_response_confirms_it() {
         assert_eq!(rogue.deliver().unwrap(), ["Established"]);
         let facts = *rogue.client.facts();
         assert_eq!((facts.offered, facts.resumed), (session.kind(), true));
-        assert_eq!((rogue.client.confirmation(), rogue.client.leaf()), (None, None));
+        assert_eq!((rogue.client.confirmation(), rogue.client.key()), (None, None));
         // the client's Finished is the last message, and covers all previous messages
         let mut flight = rogue.take();
         assert_eq!(flight[..6], [20, 3, 3, 0, 1, 1]);

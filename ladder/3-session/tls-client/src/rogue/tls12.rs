@@ -256,8 +256,8 @@ fn invalid_key_exchanges_are_named() {
         let scheme = scheme.to_be_bytes();
         [&[3], &group[..], &vector(1, point), &scheme, &vector(2, b"signature")].concat()
     };
-    assert_eq!(refusal(&body(24, &[9; 32], 0x0804)), Violation::Group { found: GroupNumber(24) });
-    assert_eq!(refusal(&body(23, &[9; 32], 0x0804)), Violation::Group { found: GroupNumber(23) });
+    assert_eq!(refusal(&body(24, &[9; 32], 0x0804)), Violation::Group { found: 24 });
+    assert_eq!(refusal(&body(23, &[9; 32], 0x0804)), Violation::Group { found: 23 });
     assert_eq!(refusal(&body(29, &[0; 32], 0x0804)), Violation::KeyShare);
     assert_eq!(refusal(&body(29, &[9; 31], 0x0804)), Violation::KeyShare);
     let sha1 = Violation::SignatureScheme { found: 0x0201 };

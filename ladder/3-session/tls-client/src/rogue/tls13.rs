@@ -182,10 +182,8 @@ fn a_cookie_is_returned_and_a_second_retry_refused() {
 
     let group = |number: u16| extension(51, &number.to_be_bytes());
     for (extensions, violation, text) in [
-        (group(24), Violation::Group { found: GroupNumber(24) }, "group secp384r1, which"),
-        (group(25), Violation::Group { found: GroupNumber(25) }, "group secp521r1, which"),
-        (group(30), Violation::Group { found: GroupNumber(30) }, "group x448, which"),
-        (group(999), Violation::Group { found: GroupNumber(999) }, "group 999, which"),
+        (group(24), Violation::Group { found: 24 }, "group 24, which"),
+        (group(999), Violation::Group { found: 999 }, "group 999, which"),
         (group(Group::X25519.number()), Violation::RetryVain, "HelloRetryRequest changes nothing"),
         (vec![], Violation::RetryVain, "HelloRetryRequest changes nothing"),
     ] {
@@ -200,14 +198,9 @@ fn a_cookie_is_returned_and_a_second_retry_refused() {
 
 #[test]
 fn the_length_of_a_cookie_is_limited() {
-    let alpn = vec![vec![b'a'; 255]; 32];
     let server_name = Some(vec!["a".repeat(63); 3].join("."));
     for (length, fits) in [(32 << 10, true), ((32 << 10) + 1, false), (65_500, false)] {
-        let settings = Settings {
-            alpn: alpn.clone(),
-            server_name: server_name.clone(),
-            ..Settings::new(TLS13)
-        };
+        let settings = Settings { server_name: server_name.clone(), ..Settings::new(TLS13) };
         let mut rogue = Rogue::new(settings);
         let cookie = extension(44, &vector(2, &vec![7; length]));
         let body = hello_body(&rogue, &retry_random(), &[version(), cookie].concat());
@@ -352,7 +345,7 @@ fn invalid_hellos_are_named() {
     let old = Violation::Version { found: 0x0303 };
     assert_eq!(refusal(vec![share(&pair)], |_| ()), old);
     let p256 = KeyPair::generate(Group::P256).unwrap();
-    let group = Violation::Group { found: GroupNumber(23) };
+    let group = Violation::Group { found: 23 };
     assert_eq!(refusal(vec![version(), share(&p256)], |_| ()), group);
     let zero = extension(51, &[&[0, 29][..], &vector(2, &[0; 32])].concat());
     assert_eq!(refusal(vec![version(), zero], |_| ()), Violation::KeyShare);

@@ -37,9 +37,10 @@ fn missing_common_parameters_are_reported_in_phase_hello() {
         let mut pair = Pair::new(Settings::new(suite), &server);
         assert_eq!(pair.run(), alert(SessionPhase::Hello, AlertDescription::HANDSHAKE_FAILURE));
 
-        let alpn = vec![b"gopher".to_vec()];
-        let settings = Settings { alpn, ..Settings::new(suite) };
-        let mut pair = Pair::new(settings, &Server::new(suite, &all));
+        let mut config = Server::new(suite, &all).config();
+        config.alpn_protocols = vec![b"gopher".to_vec()];
+        let server = ServerConnection::new(Arc::new(config)).unwrap();
+        let mut pair = Pair::of(client(Settings::new(suite)), server);
         // in TLS 1.3 this alert comes after the ServerHello, because ALPN is negotiated under
         // encryption
         let phase = if suite == TLS13 { SessionPhase::KeyExchange } else { SessionPhase::Hello };

@@ -1,5 +1,5 @@
-//! Tests the client with rustls in this process, and with OpenSSL and `GnuTLS` in processes of
-//! their own.
+//! Tests the client with rustls in this process, and with OpenSSL in a process of its
+//! own.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -8,6 +8,5 @@ mod allocation;
 mod peer;
 mod resumption;
 mod tampering;
-mod with_gnutls;
 mod with_openssl;
 mod with_rustls;

@@ -1,4 +1,4 @@
-//! rustls, `OpenSSL` and `GnuTLS` resume sessions, or refuse to resume them, with every mechanism
+//! rustls and `OpenSSL` resume sessions, or refuse to resume them, with every mechanism
 //! that each server supports.
 
 use core::time::Duration;
@@ -257,21 +257,5 @@ fn s_server_reads_early_data() {
         assert_eq!(client.confirmation(), Some(Confirmation::CloseNotify));
         let expected = if round > 0 { EarlyData::Accepted } else { EarlyData::None };
         assert_eq!(client.facts().early_data, expected);
-    }
-}
-
-#[test]
-fn gnutls_resumes_by_every_mechanism() {
-    let all = "NORMAL:-VERS-ALL:+VERS-TLS1.2:+VERS-TLS1.3:+RSA";
-    for (name, arguments, suite, expected) in [
-        ("ticket", &[][..], ECDHE, SessionKind::Ticket),
-        ("id", &["--noticket"][..], ECDHE, SessionKind::SessionId),
-        ("rsa", &[][..], RSA, SessionKind::Ticket),
-        ("psk", &[][..], TLS13, SessionKind::Psk),
-    ] {
-        let arguments = [&["--disable-client-cert"], arguments].concat();
-        let name = format!("gnutls-resumed-{name}");
-        let Some(server) = Process::gnutls_serv(&name, all, &arguments) else { return };
-        pages(&name, settings(suite, &[Group::X25519]), expected, || server.connect());
     }
 }

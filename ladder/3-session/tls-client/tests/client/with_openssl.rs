@@ -48,7 +48,6 @@ fn s_server_answers_requests_in_every_kind_of_session() {
             assert_eq!(facts.signature_verified, suite != RSA, "{name}");
             assert_eq!(facts.extended_master_secret, suite != TLS13, "{name}");
             assert_eq!(facts.tickets, if suite == TLS13 { 2 } else { 1 }, "{name} {round}");
-            assert_eq!(client.alpn(), Some(&b"http/1.1"[..]));
             let expected =
                 if suite == TLS13 { Confirmation::Response } else { Confirmation::Finished };
             assert_eq!(client.confirmation(), Some(expected), "{name}");
@@ -130,7 +129,6 @@ fn sessions_with_sampled_signatures_and_reused_keys_work() {
                 key_share: Freshness::Reuse,
                 premaster: Freshness::Reuse,
                 tickets: false,
-                alpn: vec![],
                 ..Settings::new(suite)
             };
             let mut client = peer::client(settings);

@@ -31,7 +31,7 @@ fn sessions_of_every_kind_carry_data_both_ways() {
             assert_eq!((pair.seen.established, pair.seen.closed), (1, 0));
             assert!(pair.client.is_established() && !pair.server.is_handshaking());
             assert_eq!(pair.server.server_name(), Some("host.example"));
-            assert_eq!(pair.client.alpn(), Some(&b"http/1.1"[..]));
+            assert_eq!(pair.server.alpn_protocol(), Some(&b"http/1.1"[..]));
             let facts = *pair.client.facts();
             assert_eq!(facts.group, Some(group));
             assert!(facts.signature_verified && !facts.hello_retry);
@@ -94,7 +94,7 @@ fn a_connection_serves_one_session_after_another() {
             client = pair.client;
             client.reset().unwrap();
             assert!(!client.is_established() && client.confirmation().is_none());
-            assert_eq!((client.leaf(), client.alpn()), (None, None));
+            assert_eq!(client.key(), None);
         }
         randoms.sort_unstable();
         randoms.dedup();

@@ -1,7 +1,7 @@
 //! One agent, as the controller sees it.
 
 use core::time::Duration;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use async_nats::Client;
@@ -11,7 +11,7 @@ use tokio::time::{sleep, timeout};
 use tollgate_load::{Error, LiveCounts, Part, Plan, Segment};
 
 use super::encode;
-use crate::message::{Answer, Enrolled, Request, TEXT_BYTES_MAX, chunk, parse, parse_part};
+use crate::message::{Answer, Enrolled, Request, TEXT_BYTES_MAX, parse, parse_part};
 use crate::{HEARTBEAT, LOST_AFTER};
 
 /// Longest wait for one answer, before the request is sent again.
@@ -52,8 +52,6 @@ pub(super) struct Control {
 pub(super) struct Order {
     pub(super) run: u64,
     pub(super) plan: Plan,
-    /// The plan in JSON.
-    pub(super) text: Arc<str>,
     pub(super) segment: Segment,
 }
 
@@ -171,27 +169,16 @@ impl Remote {
         mut control: Receiver<Control>,
     ) -> Result<Part, String> {
         let run = order.run;
-        let mut from = 0;
-        while from < order.text.len() {
-            let text = chunk(&order.text, from).to_owned();
-            let length = text.len();
-            self.ask(&Request::Plan { from, text }).await?;
-            from += length;
-        }
-        let mut answer = self.ask(&Request::Arm { run, segment: order.segment }).await?;
+        let plan = Box::new(order.plan.clone());
+        let arm = Request::Arm { run, plan, segment: order.segment };
+        let mut answer = self.ask(&arm).await?;
         while matches!(answer, Answer::Busy { .. }) && !control.borrow().is_stopped {
             sleep(RETRY_INTERVAL).await;
             answer = self.ask(&Request::Poll).await?;
         }
-        match answer {
-            Answer::Ready { plan, .. } if plan == order.plan.hash() => {}
-            Answer::Ready { .. } => {
-                return Err("it has received another plan: report the case".to_owned());
-            }
-            _ => {
-                self.ask(&Request::Stop { run }).await?;
-                return Err("it was stopped before the start".to_owned());
-            }
+        if !matches!(answer, Answer::Ready { .. }) {
+            self.ask(&Request::Stop { run }).await?;
+            return Err("it was stopped before the start".to_owned());
         }
         let clock = self.read_clock().await?;
         {

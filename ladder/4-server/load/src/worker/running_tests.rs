@@ -15,7 +15,7 @@ use crate::offer::Protocol;
 use crate::plan::{Close, Exchange};
 use crate::resumption::{Mechanism, Resume};
 use crate::target::Target;
-use crate::tls_server::tls_config::identity;
+use crate::tls_config::identity;
 
 /// Maximum number of allocations that do not grow with the run: histograms, queue, certificate,
 /// buffers.

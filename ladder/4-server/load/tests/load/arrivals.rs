@@ -88,7 +88,7 @@ fn a_stall_shows_in_the_times_of_an_open_loop_but_hardly_of_a_closed_one() {
 fn arrivals_without_free_connection_wait_or_drop_and_are_counted() {
     let slow: Script = |number| if number == 10 { Behavior::Stall } else { Behavior::Good };
     let pattern = Pattern::Constant { per_s: 200.0 };
-    let mut plan = Plan { connections: 4, threads: 2, ..open(pattern.clone(), 2000) };
+    let mut plan = Plan { connections: 4, threads: 2, ..open(pattern, 2000) };
     plan.arrivals = Arrivals::Open { pattern, waiting_max: 20 };
     let outcome = outcome(&plan, slow);
     assert_accounted(&outcome);
@@ -99,22 +99,6 @@ fn arrivals_without_free_connection_wait_or_drop_and_are_counted() {
     assert_eq!(outcome.transaction().map(Latency::count), None, "no figure");
     let in_series: u64 = outcome.series.iter().map(|point| point.dropped).sum();
     assert!(in_series >= offered.dropped, "{outcome}");
-}
-
-#[test]
-fn a_trace_is_replayed_with_its_own_bodies() {
-    let mut text = "# seconds bytes\n1700000000.0\n".to_owned();
-    for number in 1..=40 {
-        text += &format!("1700000000.{:03} {}\n", number * 10, 100 + number);
-    }
-    let plan =
-        Plan { warm_up_ms: 0, sustain_ms: 400, ..open(Pattern::Trace(text.parse().unwrap()), 400) };
-    let outcome = outcome(&plan, |_| Behavior::Good);
-    assert_accounted(&outcome);
-    assert_eq!(outcome.arrivals.arrivals, 40, "the last one is at the end of the run");
-    // the probe and one line have the plan's size; the other lines have their own sizes
-    let bodies: u64 = 1000 + 1000 + (1..40).map(|number| 100 + number).sum::<u64>();
-    assert_eq!(outcome.whole.response_bytes, bodies, "{outcome}");
 }
 
 #[test]

@@ -101,7 +101,10 @@ fn equal_servers_compare_as_equal() {
     assert_eq!(rate.conditions["governor"], "performance");
     assert_eq!(rate.conditions["verdict"], "VALID");
     assert!(rate.conditions["client_verified"].starts_with("0 of "));
-    assert!(rate.conditions["limits"].contains("\"trend\":1.0"), "limits that are not the default");
+    assert!(
+        rate.conditions["limits"].contains("\"only_counts\":true"),
+        "limits that are not the default"
+    );
     assert!(rate.doubts[0].contains("of 4 rounds"), "{:?}", rate.doubts);
     // half a second of CPU time per second, divided by the sessions per second
     let cpu = found(subject, "server_cpu_ns_per_session").estimate.point();

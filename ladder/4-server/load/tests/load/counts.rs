@@ -1,12 +1,15 @@
 //! Successes and failures are counted exactly, in their phase, and judged.
 
+use core::net::SocketAddr;
 use core::time::Duration;
+use std::net::TcpListener;
 use std::thread;
 use std::time::Instant;
 
+use socket2::{Domain, Socket, Type};
 use tollgate_load::{
-    Cause, Close, Error, Exchange, Failure, Finding, Outcome, Phase, Plan, Protocol, Server,
-    Verdict, Verify, run,
+    Arrivals, Cause, Close, Error, Exchange, Failure, Finding, Outcome, Pattern, Phase, Plan,
+    Protocol, Server, Target, Think, Verdict, Verify, run,
 };
 
 use crate::tls_server::{Behavior, Counter, Script, TlsServer};
@@ -66,22 +69,6 @@ fn handshakes_alone_are_confirmed_too() {
     }
 }
 
-#[test]
-fn source_addresses_are_of_ipv4() {
-    let target = tollgate_load::Target::new("[::1]:9".parse().unwrap()).unwrap();
-    let plan = Plan { source_addresses: 3, ..plan(Protocol::Tls13) };
-    let mut side = Server::new("nobody", target);
-    let error = run(&plan, &mut side, &|| false, &mut |_, _| {}).unwrap_err();
-    assert!(error.to_string().contains("source_addresses"), "{error}");
-}
-
-#[test]
-fn alternating_source_addresses_work() {
-    let plan = Plan { source_addresses: 3, ..plan(Protocol::Tls13) };
-    let outcome = outcome(&plan, GOOD);
-    assert_eq!(outcome.verdict, Verdict::Valid, "{outcome}");
-}
-
 /// Connections 30 to 34 are faulty, the others good.
 macro_rules! faulty {
     ($fault:expr) => {
@@ -112,8 +99,8 @@ fn five(script: Script, change: fn(&mut Plan), phase: Phase, cause: &Cause) -> O
 
 #[test]
 fn an_alert_is_counted_in_its_phase() {
-    let outcome = five(faulty!(Behavior::Alert), |_| {}, Phase::Hello, &Cause::Alert(40));
-    assert_eq!(outcome.whole.alerts().get(&40), Some(&5));
+    const ALERT: Behavior = Behavior::Says(&[21, 3, 3, 0, 2, 2, 40]);
+    let outcome = five(faulty!(ALERT), |_| {}, Phase::Hello, &Cause::Alert(40));
     assert!(outcome.to_string().contains("handshake_failure"), "{outcome}");
 }
 
@@ -260,8 +247,8 @@ fn impossible_runs_are_refused_before_any_load() {
     let refused = error(GOOD, |plan| plan.protocol = Protocol::Tls12Rsa);
     assert!(refused.contains("handshake_failure"), "{refused}");
 
-    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let mut side = Server::new("nobody", tollgate_load::Target::new(free).unwrap());
+    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let mut side = Server::new("nobody", Target::new(free).unwrap());
     let nobody = run(&plan(Protocol::Tls13), &mut side, &|| false, &mut |_, _| {}).unwrap_err();
     assert!(nobody.to_string().contains("nothing listens on 127.0.0.1"), "{nobody}");
 }
@@ -279,4 +266,135 @@ fn the_caller_can_stop_a_run_and_the_first_transaction() {
         assert!(matches!(error, Error::Stopped), "{error}");
         assert!(start.elapsed() < Duration::from_secs(60));
     }
+}
+
+/// Five connections of each fault, among good ones.
+const FAULTS: Script = |number| match number / 5 {
+    2 => Behavior::BrokenCertificate,
+    4 => Behavior::Reset,
+    5 => Behavior::EmptyTicket,
+    6 => Behavior::Says(b""),
+    8 => Behavior::Says(&[22, 3, 3, 0, 50, 2, 0, 0]), // an incomplete record
+    10 => Behavior::Says(b"HTTP/1.0 400 Bad Request\r\n\r\n"),
+    12 => Behavior::Says(&[22, 3, 3, 0xFF, 0xFF, 2]), // longer than any valid record
+    14 => Behavior::Says(&[22, 3, 3, 0, 4, 11, 0, 0, 0]), // an empty Certificate
+    18 => Behavior::Slow,
+    20 => Behavior::Says(&[21, 3, 3, 0, 2, 2, 80]), // internal_error
+    _ => Behavior::Good,
+};
+
+#[test]
+fn every_fault_is_counted_under_its_name_and_no_count_is_lost() {
+    let plan = Plan { connections: 8, ..plan(Protocol::Tls13) };
+    let outcome = confirmed(&plan, FAULTS, |_| {}, |outcome| outcome.whole.attempts >= 180);
+    let whole = &outcome.whole;
+    assert_eq!(whole.attempts, whole.ended() + outcome.abandoned, "{outcome}");
+    assert!(whole.confirmed <= outcome.seen.unwrap().handshakes, "{outcome}");
+    assert_eq!(outcome.verdict, Verdict::Invalid, "{outcome}");
+    let violation = |text: &'static str| {
+        move |cause: &Cause| {
+            if let Cause::Violation(found) = cause { found.contains(text) } else { false }
+        }
+    };
+    type Is = Box<dyn Fn(&Cause) -> bool>;
+    let rows: [(Phase, u64, Is); 8] = [
+        (Phase::Hello, 5, Box::new(|cause| *cause == Cause::Reset)),
+        (Phase::Hello, 10, Box::new(|cause| *cause == Cause::Closed)),
+        (Phase::Hello, 5, Box::new(violation("does the port speak TLS?"))),
+        (Phase::Hello, 5, Box::new(violation("65535"))),
+        (Phase::Hello, 5, Box::new(violation("certificate"))),
+        (Phase::Hello, 5, Box::new(|cause| *cause == Cause::Alert(80))),
+        (Phase::KeyExchange, 5, Box::new(violation("certificate"))),
+        (Phase::Confirm, 5, Box::new(violation("ticket"))),
+    ];
+    let failures = &whole.failures;
+    for (i, (phase, count, is)) in rows.iter().enumerate() {
+        let found = |(failure, _): &(&Failure, &u64)| failure.phase == *phase && is(&failure.cause);
+        let found: u64 = failures.iter().filter(found).map(|(_, count)| count).sum();
+        assert_eq!(found, *count, "row {i}: {failures:?}");
+    }
+    assert_eq!(failures.values().sum::<u64>(), 45, "and nothing else: {failures:?}");
+    // slow starts are no failures
+    assert_eq!(whole.transactions + 45, whole.attempts, "{outcome}");
+}
+
+#[test]
+fn a_server_that_does_not_accept_is_reported_in_one_line_before_any_load() {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+    socket.bind(&SocketAddr::from(([127, 0, 0, 1], 0)).into()).unwrap();
+    socket.listen(0).unwrap();
+    let listener = TcpListener::from(socket);
+    let address = listener.local_addr().unwrap();
+    // these connections fill the listener's queue: the system answers no further SYN
+    let waiting = [(); 4].map(|()| {
+        let socket = Socket::new(Domain::IPV4, Type::STREAM.nonblocking(), None).unwrap();
+        let _in_progress = socket.connect(&address.into());
+        socket
+    });
+    thread::sleep(Duration::from_millis(50));
+    let plan = Plan { phase_ms_max: 300, ..plan(Protocol::Tls13) };
+    let mut side = Server::new("deaf", Target::new(address).unwrap());
+    let start = Instant::now();
+    let error = run(&plan, &mut side, &|| false, &mut |_, _| {}).unwrap_err().to_string();
+    assert!(start.elapsed() < Duration::from_secs(5), "{error}");
+    assert!(error.contains("deadline passed (phase connect)"), "{error}");
+    assert!(error.contains("no load was sent") && !error.contains('\n'), "{error}");
+    drop(waiting);
+}
+
+#[test]
+fn a_server_that_hangs_ends_the_run() {
+    let plan = Plan { sustain_ms: 30_000, phase_ms_max: 500, ..plan(Protocol::Tls13) };
+    let server = TlsServer::start(|n| if n < 20 { Behavior::Good } else { Behavior::Silent });
+    let start = Instant::now();
+    let outcome = load(&plan, server.side());
+    assert!(start.elapsed() < Duration::from_secs(25), "it was broken off");
+    let whole = &outcome.whole;
+    assert_eq!(whole.attempts, whole.ended() + outcome.abandoned, "{outcome}");
+    let late = |(failure, _): (&Failure, &u64)| failure.cause == Cause::Deadline;
+    assert!(whole.failures.iter().any(late), "{outcome}");
+    assert_eq!((outcome.verdict, outcome.sessions_per_s()), (Verdict::Invalid, None));
+    let gone = |finding: &Finding| matches!(finding, Finding::ServerGone { transactions: 1.., .. });
+    assert!(outcome.reasons.iter().any(gone), "{outcome}");
+}
+
+#[test]
+fn a_number_of_transactions_ends_a_run() {
+    let closed = || Arrivals::Closed { think: Think::None };
+    let open = || Arrivals::open(Pattern::Poisson { per_s: 1000.0 });
+    for (arrivals, threads) in [(closed(), 1), (closed(), 3), (open(), 2)] {
+        let server = TlsServer::start(|_| Behavior::Good);
+        let plan = Plan {
+            arrivals,
+            threads,
+            warm_up_ms: 0,
+            sustain_ms: 60_000,
+            transactions: Some(300),
+            ..plan(Protocol::Tls13)
+        };
+        let outcome = load(&plan, server.side());
+        assert_exact(&outcome);
+        // the first transaction runs alone
+        assert_eq!(outcome.whole.confirmed, 1 + 300, "{outcome}");
+        assert_eq!(outcome.sustain.transactions, 300, "{outcome}");
+        let seconds = outcome.sustained.as_secs_f64();
+        assert!(seconds < 60.0);
+        if let Some(rate) = outcome.sessions_per_s() {
+            assert!((rate * seconds - 300.0).abs() < 1e-6, "{rate} in {seconds} s");
+        }
+        let points: u64 = outcome.series.iter().map(|point| point.attempts).sum();
+        assert_eq!(points, 1 + 300);
+
+        let short = Plan { sustain_ms: 200, transactions: Some(1_000_000), ..plan };
+        let outcome = load(&short, server.side());
+        assert_exact(&outcome);
+        assert_eq!(outcome.sustained.as_millis(), 200, "the time ends first");
+    }
+}
+
+fn assert_exact(outcome: &Outcome) {
+    let (whole, seen) = (&outcome.whole, outcome.seen.unwrap());
+    assert_eq!(whole.attempts, whole.transactions, "{outcome}");
+    assert_eq!((seen.handshakes, seen.resumed), (whole.confirmed, 0), "{outcome}");
+    assert_eq!(seen.requests, whole.responses, "{outcome}");
 }

@@ -1,4 +1,4 @@
-//! The load generator against scripted servers, and against OpenSSL's.
+//! The load generator against scripted servers.
 //!
 //! Other tests load the machine too. So if a run has too few sessions for its assertions, it is
 //! repeated with a longer duration.
@@ -11,14 +11,12 @@ mod compare;
 mod counts;
 mod exchanges;
 mod live;
-mod openssl;
 mod requests;
 mod resumption;
-mod rogue;
 mod search;
 mod steps;
+mod tls_config;
 mod tls_server;
-mod truth;
 
 use tollgate_load::{Finding, Limits, Outcome, Plan, Protocol, Server, run};
 

@@ -132,18 +132,16 @@ fn arrivals_wait_for_a_slow_server_and_their_times_say_so() {
         thread::sleep(Duration::from_millis(20));
         Some(1)
     };
-    // Twelve arrive at once. Each connection answers six of them, one after the other, and has two
-    // in flight: so the last one waits 80 ms for its start, and then 40 ms for the answer.
-    let trace = ["0\n", &"0.1\n".repeat(12), "1000\n"].concat().parse().unwrap();
-    let plan = Plan { arrivals: Arrivals::open(Pattern::Trace(trace)), ..requests() };
-    let found = until(
-        &plan,
-        |outcome| outcome.verdict != Verdict::Invalid,
-        |plan| outcome(plan, [slow; 2], server()),
-    );
-    assert_eq!((found.arrivals.arrivals, found.arrivals.queued), (12, 8), "{found}");
-    let longest = found.transaction().unwrap().quantile_ns(1.0).unwrap();
-    assert!(longest > 110_000_000, "{longest}: {found}");
+    // 100 per second are answered, and 300 arrive
+    let mut plan =
+        Plan { arrivals: Arrivals::open(Pattern::Constant { per_s: 300.0 }), ..requests() };
+    plan.limits.errors = 1.0;
+    let found = outcome(&plan, [slow; 2], server());
+    assert_eq!(found.verdict, Verdict::Unconfirmed, "{found}");
+    assert!(found.arrivals.queued > 0, "{found}");
+    // the wait is part of the time: an answer alone takes 40 ms, because two are in flight
+    let early = found.transaction().unwrap().quantile_ns(0.2);
+    assert!(early.is_none_or(|ns| ns > 60_000_000), "{early:?}: {found}");
 }
 
 #[test]

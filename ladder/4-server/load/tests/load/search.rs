@@ -2,7 +2,7 @@
 
 use tollgate_load::{
     Arrivals, Error, Exchange, Objective, Pattern, Plan, Protocol, Server, StepResult, Think,
-    Trace, search,
+    search,
 };
 
 use crate::plan;
@@ -49,12 +49,9 @@ fn the_limit_is_slightly_below_the_capacity_of_a_single_server_queue() {
 #[test]
 fn a_search_needs_a_rate() {
     let server = TlsServer::start(|_| Behavior::Good);
-    let trace: Trace = "0\n10".parse().unwrap();
-    let closed = Arrivals::Closed { think: Think::None };
-    for arrivals in [closed, Arrivals::open(Pattern::Trace(trace))] {
-        let plan = Plan { arrivals, ..open(Pattern::Poisson { per_s: 1.0 }) };
-        let mut side = Server::new("good", server.target()).with_plain(server.plain());
-        let error = search(&plan, objective(), &mut side, &|| false, &mut |_| {}).unwrap_err();
-        assert!(matches!(error, Error::Plan(_)), "{error}");
-    }
+    let arrivals = Arrivals::Closed { think: Think::None };
+    let plan = Plan { arrivals, ..open(Pattern::Poisson { per_s: 1.0 }) };
+    let mut side = Server::new("good", server.target()).with_plain(server.plain());
+    let error = search(&plan, objective(), &mut side, &|| false, &mut |_| {}).unwrap_err();
+    assert!(matches!(error, Error::Plan(_)), "{error}");
 }

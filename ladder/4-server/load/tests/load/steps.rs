@@ -18,7 +18,7 @@ use tollgate_load::{
 };
 use tollgate_record::Machine;
 
-use crate::tls_server::tls_config::config;
+use crate::tls_config::config;
 use crate::{plan, until};
 
 /// Linux repeats a SYN after this time if the first one was dropped.

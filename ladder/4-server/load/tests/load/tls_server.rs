@@ -5,25 +5,20 @@ use core::net::SocketAddr;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use core::time::Duration;
 use std::io::{self, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Instant;
 
 use rustls::{HandshakeKind, ServerConfig, ServerConnection, StreamOwned};
+use socket2::SockRef;
 use tollgate_load::{Referee, Seen, Server, Target};
 
-// by path, because unit tests include this file by path too
-#[path = "tls_config.rs"]
-pub(crate) mod tls_config;
-
-use self::tls_config::{broken, config, early, forgetful, ticketing};
+use crate::tls_config::{broken, config, early, forgetful, ticketing};
 
 /// The behavior of the server on a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Behavior {
-    /// Answers the `ClientHello` with `handshake_failure`.
-    Alert,
     /// Sends a truncated certificate.
     BrokenCertificate,
     /// Requires a client certificate; sends `certificate_required` without one.
@@ -42,6 +37,12 @@ pub(crate) enum Behavior {
     Good,
     /// Keeps the connection open after the response.
     KeepOpen,
+    /// Resets the connection after the `ClientHello`.
+    Reset,
+    /// Sends these bytes after the `ClientHello`, and then ends the stream.
+    Says(&'static [u8]),
+    /// Behaves well after a delay.
+    Slow,
     /// Behaves well, but neither gives nor resumes sessions.
     Forgetful,
     /// Accepts less early data than any request.
@@ -193,14 +194,18 @@ impl Shared {
         match behavior {
             Behavior::Silent => return self.hold(),
             _ if is_plain => return self.answer(&mut stream, behavior).map(drop),
-            Behavior::Alert => {
+            Behavior::Reset => {
                 stream.read_exact(&mut [0; 5])?;
-                stream.write_all(&[21, 3, 3, 0, 2, 2, 40])?;
-                // read the rest of the ClientHello, or the system would send a reset
-                stream.set_read_timeout(Some(Duration::from_millis(50)))?;
-                while stream.read(&mut [0; 1024]).is_ok_and(|count| count > 0) {}
-                return Ok(());
+                return SockRef::from(&stream).set_linger(Some(Duration::ZERO));
             }
+            Behavior::Says(bytes) => {
+                let _hello = stream.read(&mut [0; 4096])?;
+                stream.write_all(bytes)?;
+                stream.shutdown(Shutdown::Write)?;
+                // read the client's bytes, or the system would send a reset
+                return io::copy(&mut stream, &mut io::sink()).map(drop);
+            }
+            Behavior::Slow => thread::sleep(Duration::from_millis(200)),
             _ => {}
         }
         let own = self.configs.iter().find(|(of, _)| *of == behavior);

@@ -7,7 +7,7 @@ use openssl::ssl::ErrorCode;
 
 use super::{Connection, Context, Phase, Step};
 use crate::http::{
-    Body, Head, Parsed, RECORD_BYTES_MAX, Request, Response, Status, loggable_path, parse,
+    Body, Parsed, RECORD_BYTES_MAX, Request, Response, Status, loggable_path, parse,
 };
 use crate::log::{Line, RequestLine, micros, now_us};
 
@@ -95,13 +95,13 @@ impl Connection {
             match parse(&self.exchange.inbox) {
                 Parsed::Partial => {}
                 Parsed::Request(request) => return self.answer(request, cx),
-                Parsed::Refused(status) => return self.refuse(status, cx),
+                Parsed::Refused => return self.refuse(cx),
             }
         }
         match self.stream.ssl_read(&mut cx.scratch[..]) {
             Ok(n) => {
                 if self.exchange.is_between_requests() {
-                    self.deadline = cx.now + cx.setup.config.limits.request;
+                    self.deadline = cx.now + cx.setup.config.time_limit;
                 }
                 self.exchange.inbox.extend_from_slice(&cx.scratch[..n]);
                 Step::On
@@ -114,25 +114,17 @@ impl Connection {
 
     fn answer(&mut self, request: Request, cx: &mut Context) -> Step {
         self.exchange.inbox.drain(..request.head_bytes);
-        let response = if request.has_body {
-            let head_only = request.method == "HEAD";
-            Response { head_only, ..Response::refusal(Status::ContentTooLarge) }
-        } else {
-            Response::to(&request, cx.setup.root.as_ref())
-        };
-        // what follows a body is not parsed
-        let keep_alive = request.keep_alive && !request.has_body;
-        let is_old = request.is_old();
+        let response = Response::to(&request, cx.setup.root.as_ref());
+        let keep_alive = request.keep_alive;
         let answered = Answered::new(self.exchange.next_number(), request);
-        self.begin(answered, keep_alive, is_old, response, cx)
+        self.begin(answered, keep_alive, response, cx)
     }
 
     /// Answers input that is not a request; input after it cannot be parsed.
-    fn refuse(&mut self, status: Status, cx: &mut Context) -> Step {
+    fn refuse(&mut self, cx: &mut Context) -> Step {
         self.exchange.inbox.clear();
-        let number = self.exchange.next_number();
-        let answered = Answered::refused(number);
-        self.begin(answered, false, false, Response::refusal(status), cx)
+        let answered = Answered::refused(self.exchange.next_number());
+        self.begin(answered, false, Response::refusal(Status::BadRequest), cx)
     }
 
     /// Begins to send a response of this server.
@@ -140,23 +132,22 @@ impl Connection {
         &mut self,
         answered: Answered,
         keep_alive: bool,
-        old: bool,
         mut response: Response,
         cx: &mut Context,
     ) -> Step {
         let exchange = &mut self.exchange;
         exchange.sent = 0;
         exchange.outbox.clear();
-        response.write_head(&mut exchange.outbox, Head { date: &mut cx.date, keep_alive, old });
+        response.write_head(&mut exchange.outbox, &mut cx.date, keep_alive);
         let head_left = exchange.outbox.len();
         // One record for the head and the beginning of the body saves a system call.
         let room = RECORD_BYTES_MAX.saturating_sub(head_left);
         let filled = response.body.append(&mut exchange.outbox, room);
         let Response { status, body, .. } = response;
-        let answered = Answered { status: status.code(), ..answered };
+        let answered = Answered { status: status as u16, ..answered };
         exchange.sending = Some(Sending { answered, body, head_left, keep_alive });
         self.phase = Phase::Sending;
-        self.deadline = cx.now + cx.setup.config.limits.write;
+        self.deadline = cx.now + cx.setup.config.time_limit;
         if filled.is_err() {
             self.cut_response(cx);
             return Step::Done;
@@ -198,7 +189,7 @@ impl Connection {
                 sending.head_left -= of_head;
                 sending.answered.bytes += (n - of_head) as u64;
                 cx.tally().body_bytes.add((n - of_head) as u64);
-                self.deadline = cx.now + cx.setup.config.limits.write;
+                self.deadline = cx.now + cx.setup.config.time_limit;
                 Step::On
             }
             Err(error) if self.blocked(&error) => Step::Blocked,
@@ -215,9 +206,7 @@ impl Connection {
             return self.begin_closing(cx);
         }
         self.phase = Phase::Reading;
-        let limits = &cx.setup.config.limits;
-        let limit = if self.exchange.is_between_requests() { limits.idle } else { limits.request };
-        self.deadline = cx.now + limit;
+        self.deadline = cx.now + cx.setup.config.time_limit;
         Step::On
     }
 

@@ -86,7 +86,7 @@ impl Connection {
             })
         });
         self.phase = Phase::Reading;
-        self.deadline = cx.now + cx.setup.config.limits.idle;
+        self.deadline = cx.now + cx.setup.config.time_limit;
     }
 
     /// Counts and logs a handshake that did not complete.

@@ -136,7 +136,7 @@ impl Connection {
             client,
             opened: cx.now,
             phase: Phase::Handshake,
-            deadline: cx.now + cx.setup.config.limits.handshake,
+            deadline: cx.now + cx.setup.config.time_limit,
             session: None,
             exchange: Exchange::default(),
             has_client_closed: false,

@@ -1,4 +1,4 @@
-//! Response bodies: the deterministic body of `/bytes/N`, a file, or text.
+//! Response bodies: the deterministic body of `/bytes/N`, or a file.
 
 use std::fs::File;
 use std::io;
@@ -36,20 +36,17 @@ const fn pattern() -> [u8; RECORD_BYTES_MAX + PERIOD] {
 pub(crate) enum Body {
     /// Bytes from a file.
     File { file: File, at: u64, left: u64 },
-    /// No bytes: the body is empty, or already in the buffer with the head.
+    /// No bytes.
     None,
     /// Bytes of the deterministic body.
     Pattern { at: u64, left: u64 },
-    /// Text, starting at this position.
-    Text { text: String, at: usize },
 }
 
 impl Body {
-    pub(crate) fn left(&self) -> u64 {
+    pub(crate) const fn left(&self) -> u64 {
         match self {
             Self::File { left, .. } | Self::Pattern { left, .. } => *left,
             Self::None => 0,
-            Self::Text { text, at } => (text.len() - at) as u64,
         }
     }
 
@@ -59,10 +56,6 @@ impl Body {
             Self::Pattern { at, left } => {
                 let from = usize::try_from(at % BODY_PERIOD).expect("less than 251");
                 Some(&PATTERN[from..from + least(*left, max)])
-            }
-            Self::Text { text, at } => {
-                let rest = &text.as_bytes()[*at..];
-                Some(&rest[..rest.len().min(max)])
             }
             Self::File { .. } | Self::None => None,
         }
@@ -75,7 +68,6 @@ impl Body {
                 *at += n as u64;
                 *left -= n as u64;
             }
-            Self::Text { at, .. } => *at += n,
             Self::None => assert_eq!(n, 0, "there is nothing to skip"),
         }
     }

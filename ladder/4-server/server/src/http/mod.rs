@@ -5,11 +5,10 @@ mod date;
 mod files;
 mod request;
 mod response;
-mod route;
 
 pub use body::{BODY_BYTES_MAX, BODY_PERIOD};
 pub(crate) use body::{Body, RECORD_BYTES_MAX};
 pub(crate) use date::Date;
 pub(crate) use files::Root;
-pub(crate) use request::{Parsed, Request, Status, loggable_path, parse};
-pub(crate) use response::{Head, Response};
+pub(crate) use request::{Parsed, Request, loggable_path, parse};
+pub(crate) use response::{Response, Status};

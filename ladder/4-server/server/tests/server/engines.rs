@@ -1,7 +1,5 @@
 //! Two engines in one process. The counters show which engine signed.
 
-use std::fs;
-
 use crate::rig::{self, ONE_REQUEST, Rig, bytes, fetch, s_client};
 use tollgate_cpu::{HaveAdxBmi2, HaveAvx2, HaveIfma};
 use tollgate_server::log::Line;
@@ -12,7 +10,6 @@ fn start(engine: Engine, kind: KeyKind) -> Rig {
     Rig::start(Config {
         engine,
         certificate,
-        allow_rsa_kx: true,
         resumption: Resumption::Tickets,
         workers: 2,
         ..Config::default()
@@ -44,8 +41,7 @@ fn each_server_s_engine_signs_its_handshakes() {
         }
         let ours = start(Engine::Tollgate, kind);
         for server in [&stock, &ours, &ours, &stock] {
-            let ca = server.folder.path("ca.pem");
-            fs::write(&ca, server.running.certificate_pem()).unwrap();
+            let ca = server.folder.path("chain.pem");
             let ca = ca.to_str().unwrap();
             for version in [["--tls-max", "1.2"], ["--tlsv1.3", "--tlsv1.3"]] {
                 // curl verifies: a wrong signature would fail the handshake.

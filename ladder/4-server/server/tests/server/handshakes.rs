@@ -1,6 +1,6 @@
 //! The negotiated parameters, and their fields in the log.
 
-use crate::rig::{self, ONE_REQUEST, Rig, bytes, fetch, s_client};
+use crate::rig::{ONE_REQUEST, Rig, bytes, fetch, s_client};
 use tollgate_server::log::Outcome;
 use tollgate_server::{Certificate, Config, Failure, Group, KeyKind, Protocol, Resumption, Suite};
 
@@ -70,8 +70,7 @@ fn every_suite_with_a_key_that_fits() {
     let suites = Suite::ALL.to_vec();
     for kind in [KeyKind::Rsa { bits: 2048 }, KeyKind::EcdsaP256] {
         let certificate = Certificate::SelfSigned(kind);
-        let config =
-            Config { certificate, suites: suites.clone(), allow_rsa_kx: true, ..Config::default() };
+        let config = Config { certificate, suites: suites.clone(), ..Config::default() };
         let rig = Rig::with_own_key(config);
         for suite in &suites {
             let fits = suite.name().contains("_ECDSA_") != kind.is_rsa();
@@ -88,28 +87,19 @@ fn every_suite_with_a_key_that_fits() {
 }
 
 #[test]
-fn rsa_key_exchange_only_when_allowed() {
-    let only = ["-tls1_2", "-cipher", "AES128-SHA:AES128-GCM-SHA256"];
+fn rsa_key_exchange_has_no_group_and_its_absence_is_a_violation() {
     let rig = Rig::start(Config::default());
-    let (_, words) = s_client(rig.running.addr(), &only, ONE_REQUEST);
-    assert!(words.contains("handshake failure"), "{words}");
-    let refused = || rig.running.counters().failed(Failure::NothingShared) == 1;
-    rig::eventually("the failure is counted", refused);
-    let log = rig.finish();
-    assert_eq!(log.handshakes()[0].reason.as_deref(), Some("nothing_shared"));
-
-    let rig = Rig::start(Config { allow_rsa_kx: true, ..Config::default() });
-    for (cipher, suite) in [
-        ("AES128-SHA", "TLS_RSA_WITH_AES_128_CBC_SHA"),
-        ("AES128-GCM-SHA256", "TLS_RSA_WITH_AES_128_GCM_SHA256"),
-    ] {
-        let (ok, words) =
-            s_client(rig.running.addr(), &["-tls1_2", "-cipher", cipher], ONE_REQUEST);
-        assert!(ok && words.contains("HTTP/1.1 200 OK"), "{words}");
+    for (cipher, served) in
+        [("AES128-SHA", true), ("AES128-GCM-SHA256", true), ("AES256-SHA256", false)]
+    {
+        let (_, words) = s_client(rig.running.addr(), &["-tls1_2", "-cipher", cipher], ONE_REQUEST);
+        assert_eq!(words.contains("HTTP/1.1 200 OK"), served, "{words}");
+        assert_eq!(words.contains("handshake failure"), !served, "{words}");
         rig.until_closed();
-        assert!(words.contains(cipher), "{suite}: {words}");
     }
+    assert_eq!(rig.running.counters().failed(Failure::Violation), 1);
     let log = rig.finish();
+    assert_eq!(log.handshakes()[2].reason.as_deref(), Some("violation"));
     let suites: Vec<_> = log.requests().iter().map(|line| line.suite.to_string()).collect();
     assert_eq!(suites, ["TLS_RSA_WITH_AES_128_CBC_SHA", "TLS_RSA_WITH_AES_128_GCM_SHA256"]);
     assert!(log.requests().iter().all(|line| line.group.is_none()));
@@ -193,7 +183,7 @@ fn unsupported_versions_are_refused() {
     assert!(words.contains("protocol version"), "{words}");
     rig.until_closed();
     let log = rig.finish();
-    assert_eq!(log.handshakes()[0].reason.as_deref(), Some("version"));
+    assert_eq!(log.handshakes()[0].reason.as_deref(), Some("violation"));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Instant;
 
 use crate::rig::{self, Log, Rig, TIMEOUT, bytes, connect, eventually, response, tcp};
-use tollgate_server::{Config, Counters, Failure, Group, Limits};
+use tollgate_server::{Config, Counters, Failure, Group};
 
 const SHORT: Duration = Duration::from_millis(300);
 
@@ -56,7 +56,7 @@ fn garbage_instead_of_tls() {
     });
     let counters = rig.running.counters();
     assert_eq!(counters.handshakes_failed_total(), 62, "seed {seed}: {counters:?}");
-    assert!(counters.failed(Failure::Malformed) >= 20, "{counters:?}");
+    assert!(counters.failed(Failure::Violation) >= 20, "{counters:?}");
     assert!(counters.failed(Failure::Closed) >= 1, "{counters:?}");
     assert_eq!(counters.failed(Failure::Internal), 0, "{counters:?}");
     alive(&rig);
@@ -114,9 +114,9 @@ fn garbage_instead_of_http() {
     assert_eq!(complete, counters.requests);
 }
 
-/// Runs a client that reaches the one short limit of a server, and checks the outcome.
-fn meets(limits: Limits, client: impl FnOnce(&Rig)) -> (Counters, Log) {
-    let rig = Rig::start(Config { limits, ..Config::default() });
+/// Runs a client that reaches a short limit of a server, and checks the outcome.
+fn meets(client: impl FnOnce(&Rig)) -> (Counters, Log) {
+    let rig = Rig::start(Config { time_limit: SHORT, ..Config::default() });
     client(&rig);
     rig.until_closed();
     (rig.running.counters(), rig.finish())
@@ -124,7 +124,7 @@ fn meets(limits: Limits, client: impl FnOnce(&Rig)) -> (Counters, Log) {
 
 #[test]
 fn an_endless_handshake_times_out() {
-    let (counters, _) = meets(Limits { handshake: SHORT, ..Limits::default() }, |rig| {
+    let (counters, _) = meets(|rig| {
         let mut half = tcp(rig.running.addr());
         half.write_all(&[22, 3, 1]).unwrap();
         for mut client in [tcp(rig.running.addr()), half] {
@@ -136,12 +136,8 @@ fn an_endless_handshake_times_out() {
 
 #[test]
 fn idle_connections_and_endless_requests_are_closed() {
-    let default = Limits::default();
-    for (limits, sent) in [
-        (Limits { idle: SHORT, ..default }, ""),
-        (Limits { request: SHORT, ..default }, "GET /bytes/1 HTTP/1.1\r\nHo"),
-    ] {
-        let (counters, _) = meets(limits, |rig| {
+    for sent in ["", "GET /bytes/1 HTTP/1.1\r\nHo"] {
+        let (counters, _) = meets(|rig| {
             let mut client = connect(rig.running.addr());
             client.write_all(sent.as_bytes()).unwrap();
             assert_eq!(client.read(&mut [0]).unwrap(), 0, "{sent:?}: closed with close_notify");
@@ -153,7 +149,7 @@ fn idle_connections_and_endless_requests_are_closed() {
 #[test]
 fn an_unread_response_times_out() {
     let mut deaf = None;
-    let (counters, log) = meets(Limits { write: SHORT, ..Limits::default() }, |rig| {
+    let (counters, log) = meets(|rig| {
         let mut client = connect(rig.running.addr());
         client.write_all(b"GET /bytes/1073741824 HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
         eventually("the response is cut", || rig.running.counters().requests_cut == 1);
@@ -168,7 +164,7 @@ fn an_unread_response_times_out() {
 /// reach the timeout.
 #[test]
 fn a_slow_request_has_one_time_limit() {
-    meets(Limits { request: SHORT, ..Limits::default() }, |rig| {
+    meets(|rig| {
         let mut client = connect(rig.running.addr());
         let begun = Instant::now();
         let request = b"GET /bytes/1 HTTP/1.1\r\nHost: aaaaaaaaaaaaaaaaaaaaaaaaaaaaa";

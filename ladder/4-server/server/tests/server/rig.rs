@@ -59,7 +59,7 @@ impl Rig {
         let certificate = match config.certificate {
             Certificate::SelfSigned(kind @ KeyKind::Rsa { .. }) => {
                 let key = keys().join(format!("{kind}.pem"));
-                Certificate::Files { chain: certify(&folder, &key), key }
+                pem(&certify(&folder, &key), &key)
             }
             other => other,
         };
@@ -97,6 +97,12 @@ impl Rig {
 
 pub(crate) fn keys() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../vectors/keys")
+}
+
+/// Reads a certificate and its key.
+pub(crate) fn pem(chain: &Path, key: &Path) -> Certificate {
+    let key = fs::read(key).unwrap().into();
+    Certificate::Pem { chain: fs::read(chain).unwrap(), key }
 }
 
 /// Creates a certificate for a test key, with Debian's `openssl`.

@@ -1,10 +1,8 @@
 //! A server that cannot start reports the reason and the remedy in one line.
 
-use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::rig::{Folder, certify, fetch, keys, run};
+use crate::rig::{Folder, certify, fetch, keys, pem, run};
 use tollgate_server::{Certificate, Config, Engine, KeyKind, Protocol, Server, Suite};
 
 /// Returns the single line of the error.
@@ -47,8 +45,6 @@ fn contradictory_settings_are_refused() {
     );
     assert_says(Config { protocols: vec![], ..default() }, &["no TLS version"]);
     assert_says(Config { groups: vec![], ..default() }, &["no group"]);
-    let suites = vec![Suite::RsaAes128Sha];
-    assert_says(Config { suites, ..default() }, &["TLS_RSA_WITH_AES_128_CBC_SHA", "allow_rsa_kx"]);
     let ecdsa = Config { suites: vec![Suite::EcdheEcdsaAes128Gcm], ..default() };
     assert_says(ecdsa, &["none of the suites fits the rsa-2048 key"]);
     let tls13 =
@@ -65,8 +61,7 @@ fn a_missing_core_is_refused() {
 }
 
 fn with(chain: &Path, key: &Path) -> Config {
-    let certificate = Certificate::Files { chain: chain.to_owned(), key: key.to_owned() };
-    Config { certificate, ..Config::default() }
+    Config { certificate: pem(chain, key), ..Config::default() }
 }
 
 #[test]
@@ -76,28 +71,16 @@ fn keys_and_certificates() {
     let chain = certify(&folder, &key);
     let running = Server::start(with(&chain, &key)).unwrap();
     assert_eq!(running.key_kind(), KeyKind::Rsa { bits: 2048 });
-    let ca = folder.path("ca.pem");
-    fs::write(&ca, running.certificate_pem()).unwrap();
     let resolve = format!("localhost:{}:127.0.0.1", running.addr().port());
     let url = format!("https://localhost:{}/bytes/1", running.addr().port());
-    fetch(&["--cacert", ca.to_str().unwrap(), "--resolve", &resolve, &url]);
+    fetch(&["--cacert", chain.to_str().unwrap(), "--resolve", &resolve, &url]);
 
-    let absent = folder.path("absent.pem");
-    assert_says(
-        with(&absent, &key),
-        &["cannot read the certificate", "absent.pem", "check the path"],
-    );
-    assert_says(with(&chain, &absent), &["cannot read the private key", "check the path"]);
     assert_says(with(&chain, &chain), &["no usable private key"]);
     assert_says(with(&key, &key), &["no usable certificate"]);
     let other = keys().join("rsa-3072.pem");
-    let matching = "rsa-3072.pem: the private key does not match the certificate";
-    assert_says(with(&chain, &other), &[matching]);
+    assert_says(with(&chain, &other), &["the private key does not match the certificate"]);
     let encrypted = keys().join("rsa-2048-encrypted.pem");
-    assert_says(with(&chain, &encrypted), &["rsa-2048-encrypted.pem: ", "it is encrypted"]);
-    assert_says(with(&chain, &folder.0), &["cannot read the private key"]);
-    let endless = Path::new("/dev/zero");
-    assert_says(with(&chain, endless), &["cannot read the private key", "more than 1048576 bytes"]);
+    assert_says(with(&chain, &encrypted), &["it is encrypted"]);
     let ed448 = folder.path("ed448.pem");
     let out = ed448.to_str().unwrap();
     assert!(run("openssl", &["genpkey", "-algorithm", "ED448", "-out", out], b"").status.success());
@@ -108,24 +91,6 @@ fn keys_and_certificates() {
     );
 }
 
-/// Root can read every file. As root, the test checks the message for the access log instead.
-#[test]
-fn a_file_without_permission() {
-    let folder = Folder::new();
-    let key = folder.path("key.pem");
-    fs::copy(keys().join("rsa-2048.pem"), &key).unwrap();
-    let chain = certify(&folder, &key);
-    fs::set_permissions(&key, fs::Permissions::from_mode(0o000)).unwrap();
-    if fs::read(&key).is_ok() {
-        // Even root cannot append to this file.
-        let log = Path::new("/proc/version").to_owned();
-        let config = Config { access_log: Some(log), ..Config::default() };
-        assert_says(config, &["cannot append to the access log /proc/version"]);
-        return;
-    }
-    assert_says(with(&chain, &key), &["run as a user with permission"]);
-}
-
 #[test]
 fn a_missing_root_or_log_folder_is_refused() {
     let absent = PathBuf::from("/nonexistent/folder");
@@ -133,6 +98,9 @@ fn a_missing_root_or_log_folder_is_refused() {
     assert_says(config, &["cannot read the folder /nonexistent/folder", "check the path"]);
     let config = Config { access_log: Some(absent), ..Config::default() };
     assert_says(config, &["cannot append to the access log", "check the path"]);
+    // Even root cannot append to this file.
+    let config = Config { access_log: Some("/proc/version".into()), ..Config::default() };
+    assert_says(config, &["cannot append to the access log /proc/version"]);
 }
 
 #[test]

@@ -34,8 +34,6 @@ words! {
         Gnutls = "gnutls",
         /// HAProxy, master and worker.
         Haproxy = "haproxy",
-        /// hitch, in front of an HTTP backend.
-        Hitch = "hitch",
         /// lighttpd with `mod_openssl`.
         Lighttpd = "lighttpd",
         /// nginx.
@@ -44,7 +42,7 @@ words! {
         Python = "python",
         /// `openssl s_server`.
         SServer = "s_server",
-        /// stunnel, in front of an HTTP backend.
+        /// stunnel, in front of nginx without TLS.
         Stunnel = "stunnel",
     }
 }
@@ -93,7 +91,6 @@ impl Product {
             Self::Command => ["dash", "sh", ""],
             Self::Gnutls => ["gnutls-bin", "gnutls-serv", "--version"],
             Self::Haproxy => ["haproxy", "haproxy", "-v"],
-            Self::Hitch => ["hitch", "hitch", "--version"],
             Self::Lighttpd => ["lighttpd lighttpd-mod-openssl", "lighttpd", "-v"],
             Self::Nginx => ["nginx", "nginx", "-v"],
             Self::Python => ["python3", "python3", "--version"],
@@ -157,7 +154,7 @@ impl Product {
         match self {
             Self::Apache | Self::Lighttpd => Some(Signal::USR1),
             Self::Haproxy => Some(Signal::USR2),
-            Self::Hitch | Self::Nginx | Self::Stunnel => Some(Signal::HUP),
+            Self::Nginx | Self::Stunnel => Some(Signal::HUP),
             Self::Command | Self::Gnutls | Self::Python | Self::SServer => None,
         }
     }
@@ -181,18 +178,12 @@ impl Product {
         matches!(self, Self::Lighttpd)
     }
 
-    /// Returns whether the product only terminates TLS.
-    pub(crate) const fn needs_backend(self) -> bool {
-        matches!(self, Self::Hitch | Self::Stunnel)
-    }
-
     pub(crate) fn recipe(self, place: &Place<'_>) -> Recipe {
         match self {
             Self::Apache => apache::recipe(place),
             Self::Command => unlogged::command(place),
             Self::Gnutls => unlogged::gnutls(place),
             Self::Haproxy => haproxy::recipe(place),
-            Self::Hitch => unlogged::hitch(place),
             Self::Lighttpd => lighttpd::recipe(place),
             Self::Nginx => nginx::recipe(place),
             Self::Python => unlogged::python(place),

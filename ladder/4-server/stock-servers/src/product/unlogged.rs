@@ -1,5 +1,5 @@
 //! Products without a configuration file of their own here, or whose logs are not read: a command
-//! of the user, `gnutls-serv`, hitch, Python, `openssl s_server` and stunnel.
+//! of the user, `gnutls-serv`, Python, `openssl s_server` and stunnel.
 
 use super::{ACCESS_LOG, CIPHERS, Place, Recipe};
 
@@ -26,24 +26,6 @@ pub(super) fn gnutls(place: &Place<'_>) -> Recipe {
     Recipe { file: None, arguments: arguments.map(str::to_owned).collect() }
 }
 
-/// hitch terminates TLS in workers, in front of an HTTP backend.
-pub(super) fn hitch(place: &Place<'_>) -> Recipe {
-    let folder = place.folder.display();
-    let (ip, port) = (place.address.ip(), place.address.port());
-    let backend = place.backend.unwrap_or(place.address);
-    let workers = place.settings.workers();
-    // hitch refuses to run as root.
-    let user = if place.is_root { "user = \"nobody\"\n" } else { "" };
-    let text = format!(
-        "frontend = \"[{ip}]:{port}\"\nbackend = \"[{}]:{}\"\npem-file = \"{folder}/both.pem\"\n\
-         {user}workers = {workers}\ndaemon = off\nsyslog = off\nciphers = \"{CIPHERS}\"\n\
-         tls-protos = TLSv1.2 TLSv1.3\n",
-        backend.ip(),
-        backend.port()
-    );
-    Recipe::new("hitch.conf", text, &["--config=hitch.conf"])
-}
-
 /// Python's module ssl, with a thread for each connection.
 pub(super) fn python(place: &Place<'_>) -> Recipe {
     let (ip, port) = (place.address.ip().to_string(), place.address.port().to_string());
@@ -60,7 +42,7 @@ pub(super) fn s_server(place: &Place<'_>) -> Recipe {
     Recipe { file: None, arguments: arguments.map(str::to_owned).collect() }
 }
 
-/// stunnel terminates TLS in a thread for each connection, in front of an HTTP backend.
+/// stunnel terminates TLS in a thread for each connection, in front of nginx without TLS.
 pub(super) fn stunnel(place: &Place<'_>) -> Recipe {
     let (folder, address) = (place.folder.display(), place.address);
     let backend = place.backend.unwrap_or(address);

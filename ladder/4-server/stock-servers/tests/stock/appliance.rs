@@ -11,6 +11,7 @@ use std::thread;
 
 use tollgate_stock_servers::{Product, Running, Settings};
 
+use crate::command::s_client;
 use crate::rig::{counted, eventually, start, with_provider};
 
 const CONFIGURATION: &str = include_str!("../../../../../docs/haproxy.cfg");
@@ -112,8 +113,8 @@ fn haproxy_signs_in_batches_resumes_and_spills() {
     let session = running.folder().join("session.pem");
     for version in ["-tls1_2", "-tls1_3"] {
         for (offer, resumes) in [("-sess_out", false), ("-sess_in", true)] {
-            let request = b"GET / HTTP/1.0\r\n\r\n";
-            let words = s_client(&running, &[version, offer, session.to_str().unwrap()], request);
+            let options = format!("{version} {offer} {}", session.display());
+            let [words, _] = s_client(&running, &options, "GET / HTTP/1.0\r\n\r\n");
             assert!(words.contains("200 OK"), "{words}");
             assert_eq!(words.contains("Reused, "), resumes, "{version} {offer}: {words}");
         }
@@ -135,20 +136,4 @@ fn haproxy_signs_in_batches_resumes_and_spills() {
         text(&curl(&running, "/").output().unwrap()) == "first"
     });
     assert_eq!(second.waiting.load(Ordering::Relaxed), 0);
-}
-
-fn s_client(running: &Running, args: &[&str], request: &[u8]) -> String {
-    let mut client = Command::new("timeout")
-        .args(["60", "openssl", "s_client", "-ign_eof", "-connect"])
-        .arg(running.address().to_string())
-        .args(args)
-        .env("OPENSSL_CONF", "/dev/null")
-        .stdin(std::process::Stdio::piped())
-        .stdout(std::process::Stdio::piped())
-        .stderr(std::process::Stdio::null())
-        .spawn()
-        .unwrap();
-    // Fails if the client has already ended; its output then has the reason.
-    let _ = client.stdin.take().unwrap().write_all(request);
-    String::from_utf8_lossy(&client.wait_with_output().unwrap().stdout).into_owned()
 }

@@ -38,8 +38,8 @@ fn signs_in_batches(threads: usize) {
         *count += confirmed(&load(&running, &plan));
     }
     for worker in running.workers().unwrap() {
-        let own = fs::read_dir(format!("/proc/{worker}/task")).unwrap().count();
-        assert_eq!(own, threads, "{running:?}: it has other threads");
+        let tasks = fs::read_dir(format!("/proc/{worker}/task")).unwrap().count();
+        assert_eq!(tasks, threads, "{running:?}: it has other threads");
     }
     settle(&running);
     becomes(&(signed, decrypted), || {

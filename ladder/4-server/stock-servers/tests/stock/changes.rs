@@ -49,18 +49,6 @@ fn rsa_plans() -> [Plan; 3] {
     PROTOCOLS.map(|protocol| plan(protocol, 600))
 }
 
-fn survives_reloads(product: Product, settings: &Settings) {
-    let handshakes = if is_long() { 10_000 } else { 50 };
-    survives(product, settings, &rsa_plans(), handshakes, &["signatures", "decryptions"]);
-}
-
-/// 100,000 handshakes with `TOLLGATE_TEST_LONG`.
-fn survives_reloads_with_ecdsa(product: Product, asynchronous: bool) {
-    let settings = Settings { asynchronous, ..with_ecdsa() };
-    let handshakes = if is_long() { 100_000 } else { 50 };
-    survives(product, &settings, &ecdsa_plans(600), handshakes, &["ecdsa_signatures"]);
-}
-
 #[track_caller]
 fn survives(
     product: Product,
@@ -79,24 +67,24 @@ fn survives(
 }
 
 #[test]
-fn nginx_is_reloaded() {
-    survives_reloads(Product::Nginx, &with_provider());
+fn servers_are_reloaded() {
+    let handshakes = if is_long() { 10_000 } else { 50 };
+    for (product, asynchronous) in
+        [(Product::Nginx, false), (Product::Haproxy, false), (Product::Haproxy, true)]
+    {
+        let settings = Settings { asynchronous, ..with_provider() };
+        survives(product, &settings, &rsa_plans(), handshakes, &["signatures", "decryptions"]);
+    }
 }
 
+/// 100,000 handshakes with `TOLLGATE_TEST_LONG`.
 #[test]
-fn haproxy_is_reloaded() {
-    survives_reloads(Product::Haproxy, &with_provider());
-}
-
-#[test]
-fn haproxy_with_paused_handshakes_is_reloaded() {
-    let settings = Settings { asynchronous: true, ..with_provider() };
-    survives_reloads(Product::Haproxy, &settings);
-}
-
-#[test]
-fn nginx_with_ecdsa_is_reloaded() {
-    survives_reloads_with_ecdsa(Product::Nginx, false);
+fn servers_with_ecdsa_are_reloaded() {
+    let handshakes = if is_long() { 100_000 } else { 50 };
+    for (product, asynchronous) in [(Product::Nginx, false), (Product::Haproxy, true)] {
+        let settings = Settings { asynchronous, ..with_ecdsa() };
+        survives(product, &settings, &ecdsa_plans(600), handshakes, &["ecdsa_signatures"]);
+    }
 }
 
 /// Apache ends old children before they write their last counts, so the counts are not compared.
@@ -108,11 +96,6 @@ fn apache_with_ecdsa_is_reloaded() {
     let outcomes = meanwhile(&running, &ecdsa_plans(600), handshakes, reload);
     assert!(outcomes.iter().map(confirmed).sum::<u64>() >= handshakes);
     assert!(counted(&running, "ecdsa_signatures") > 0);
-}
-
-#[test]
-fn haproxy_with_ecdsa_is_reloaded() {
-    survives_reloads_with_ecdsa(Product::Haproxy, true);
 }
 
 /// The connections of the killed worker are lost; the next worker signs.

@@ -12,12 +12,10 @@ pub(crate) fn with_key(key: &str) -> Settings {
     Settings { certificate: certificate(key), ..with_provider() }
 }
 
-/// Makes one handshake and fetches one body; returns the client's description of the connection.
-/// The client's OpenSSL has its default configuration.
-#[track_caller]
-pub(crate) fn connect(running: &Running, words: &str) -> String {
+/// Runs `openssl s_client` with its default configuration; returns its two outputs.
+pub(crate) fn s_client(running: &Running, words: &str, request: &str) -> [String; 2] {
     let mut client = Command::new("timeout")
-        .args(["60", "openssl", "s_client", "-brief", "-ign_eof", "-connect"])
+        .args(["60", "openssl", "s_client", "-ign_eof", "-connect"])
         .arg(running.address().to_string())
         .args(words.split(' '))
         .env("OPENSSL_CONF", "/dev/null")
@@ -26,12 +24,18 @@ pub(crate) fn connect(running: &Running, words: &str) -> String {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let request = format!("GET /bytes/{BYTES} HTTP/1.0\r\n\r\n");
     // Fails if the client has already ended; its output then has the reason.
     let _ = client.stdin.take().unwrap().write_all(request.as_bytes());
     let output = client.wait_with_output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    let body = output.stdout.iter().filter(|&&byte| byte == b'x').count();
+    [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Makes one handshake and fetches one body; returns the client's description of the connection.
+#[track_caller]
+pub(crate) fn connect(running: &Running, words: &str) -> String {
+    let request = format!("GET /bytes/{BYTES} HTTP/1.0\r\n\r\n");
+    let [body, said] = s_client(running, &format!("-brief {words}"), &request);
+    let body = body.bytes().filter(|&byte| byte == b'x').count();
     assert!(body >= usize::try_from(BYTES).unwrap(), "{running:?}, {words}: {body} bytes; {said}");
     said
 }

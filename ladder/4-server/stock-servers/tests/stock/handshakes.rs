@@ -62,7 +62,6 @@ products! {
     apache: Apache, false;
     haproxy: Haproxy, false;
     haproxy_with_paused_handshakes: Haproxy, true;
-    hitch: Hitch, false;
     lighttpd: Lighttpd, false;
     nginx: Nginx, false;
     python: Python, false;

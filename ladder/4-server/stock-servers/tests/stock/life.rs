@@ -1,9 +1,7 @@
 //! A server ends when the process that started it ends, however that happens.
 
-use core::panic::AssertUnwindSafe;
 use core::time::Duration;
 use std::io::{BufRead as _, BufReader};
-use std::panic::catch_unwind;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::{env, fs, thread};
@@ -40,19 +38,6 @@ fn dropped_servers_end() {
         drop(running);
         assert_gone(&processes, &folder);
     }
-}
-
-#[test]
-fn a_panic_leaves_nothing() {
-    let mut kept = None;
-    let panic = catch_unwind(AssertUnwindSafe(|| {
-        let Some(running) = start(Product::Nginx, &settings()) else { return };
-        kept = Some((running.workers().unwrap(), running.folder().to_owned()));
-        panic!("on purpose");
-    }));
-    let Some((processes, folder)) = kept else { return };
-    assert!(panic.is_err());
-    assert_gone(&processes, &folder);
 }
 
 /// A helper of the next test: prints its server's worker and folder, and waits to be killed.

@@ -9,7 +9,6 @@ mod batches;
 mod changes;
 mod clients;
 mod command;
-mod full_disk;
 mod handshakes;
 mod keys;
 mod life;

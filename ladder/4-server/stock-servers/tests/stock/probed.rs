@@ -1,8 +1,4 @@
-//! Compares a probe's results with the servers' configurations and with `openssl s_client`, and
-//! loads the chosen protocol.
-
-use std::collections::BTreeMap;
-use std::process::{Command, Stdio};
+//! Compares a probe's results with the servers' configurations, and loads the chosen protocol.
 
 use tollgate_load::{AccessLog, Exchange, Limits, Plan, Server, Verdict, run};
 use tollgate_probe::{Probe, Site, resolve};
@@ -43,45 +39,6 @@ fn stock_servers_follow_their_configuration() {
         assert_eq!((body.status, body.bytes), (200, Some(BYTES)), "{product}");
         assert_eq!((body.again.is_some(), body.obstacle()), (keeps_alive, None), "{product}");
     }
-}
-
-/// Returns OpenSSL's names of the suites that its client offers, by IANA name.
-fn names_of_openssl() -> BTreeMap<String, String> {
-    let all = ["ciphers", "-stdname", "-s", "ALL:@SECLEVEL=0"];
-    let output = Command::new("openssl").args(all).output().unwrap();
-    let text = String::from_utf8(output.stdout).unwrap();
-    let pair = |line: &str| {
-        let mut words = line.split_whitespace().filter(|word| *word != "-");
-        Some((words.next()?.to_owned(), words.next()?.to_owned()))
-    };
-    text.lines().filter_map(pair).collect()
-}
-
-#[test]
-fn suites_equal_those_of_s_client() {
-    let Some(running) = start(Product::Nginx, &settings()) else { return };
-    let (_, probe) = probed(&format!("https://{}/bytes/{BYTES}", running.address()));
-    let found = probe.support.unwrap().suites;
-    let names = names_of_openssl();
-    let mut asked = 0;
-    for suite in Suite::ALL {
-        let Some(name) = names.get(suite.name()) else { continue };
-        asked += 1;
-        let version = if suite.is_tls13() { "-tls1_3" } else { "-tls1_2" };
-        let weak = format!("{name}:@SECLEVEL=0");
-        let how = if suite.is_tls13() { ["-ciphersuites", name] } else { ["-cipher", &weak] };
-        let agreed = Command::new("openssl")
-            .args(["s_client", version, "-connect", &running.address().to_string()])
-            .args(how)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .status()
-            .unwrap()
-            .success();
-        assert_eq!(found.contains(&suite), agreed, "{suite}");
-    }
-    assert!(asked > 10, "{names:?}");
 }
 
 #[test]

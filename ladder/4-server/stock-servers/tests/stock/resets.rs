@@ -90,14 +90,14 @@ fn open_files(running: &Running) -> Vec<String> {
     // It fails if the file was closed meanwhile.
     let links = files.filter_map(|file| fs::read_link(file.unwrap().path()).ok());
     links
-        .map(|link| link.display().to_string().replace(|it: char| it.is_ascii_digit(), ""))
+        .map(|link| link.display().to_string().replace(|letter: char| letter.is_ascii_digit(), ""))
         .collect()
 }
 
 /// Returns the elements of a list that another does not have, or not as often.
 fn excess(mut list: Vec<String>, other: &[String]) -> Vec<String> {
     for element in other {
-        if let Some(index) = list.iter().position(|it| it == element) {
+        if let Some(index) = list.iter().position(|other| other == element) {
             list.swap_remove(index);
         }
     }

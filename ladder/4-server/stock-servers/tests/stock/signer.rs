@@ -172,7 +172,7 @@ fn haproxy_with_chroot_signs_through_a_signer() {
     let Some(running) = start(Product::Haproxy, &settings) else { return };
     let sessions: u64 = PROTOCOLS
         .iter()
-        .map(|&it| confirmed(&load_without_referee(&running, &plan(it, 200))))
+        .map(|&protocol| confirmed(&load_without_referee(&running, &plan(protocol, 200))))
         .sum();
     let counts = signing.counts();
     assert_eq!(

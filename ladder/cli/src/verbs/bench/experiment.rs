@@ -11,7 +11,7 @@ use tollgate_report::experiment::{self as table, figures};
 use tollgate_report::text::wrapped;
 use tollgate_tune::{BadFile, Case, EXPERIMENTS, Experiment};
 
-use super::options::sub_verbs::{Experiment as Options, Sampling};
+use super::options::sub_verbs::Experiment as Options;
 use super::profile::Profiler;
 use super::scenario::{Rounds, Scenario};
 use super::setups::{self, Ran, Started, Starter, outcomes};
@@ -41,7 +41,7 @@ pub(super) fn run(options: &Options) -> Result<ExitCode, CliError> {
     base.module.clone_from(&options.module);
     base.load.drift_max = experiment.drift_max;
     if experiment.parts {
-        base.mode = Mode::Profile(Sampling { flame_graphs: None });
+        base.mode = Mode::Profile;
     }
     let core_counts = if experiment.each_core_count { free_cores(&base)? } else { 1 };
     if experiment.each_core_count {

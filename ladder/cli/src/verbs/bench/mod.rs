@@ -55,7 +55,7 @@ pub(crate) fn run(command: &BenchCommand) -> Result<ExitCode, CliError> {
     let options = &external::applied(options)?;
     match &options.mode {
         Mode::Response(curve) => return response::run(options, curve, undone),
-        Mode::Rounds | Mode::Profile(_) | Mode::Search(_) => {}
+        Mode::Rounds | Mode::Profile | Mode::Search(_) => {}
     }
     let mut run = run_of(options, undone)?;
     let watch = Watch::of(options)?;

@@ -37,11 +37,7 @@ pub(in crate::verbs) fn plans(options: &Options) -> Result<Vec<Plan>, CliError> 
         (None, None) => Exchange::bytes(options.bytes),
     };
     let is_plain = probed.is_some_and(Probed::is_plain);
-    let limits = Limits {
-        trend: options.load.drift_max,
-        trend_doubt: Limits::default().trend_doubt.min(options.load.drift_max),
-        ..Limits::default()
-    };
+    let limits = Limits { trend: options.load.drift_max, ..Limits::default() };
     let transactions = transactions(options)?;
     let request = options.given.request_form()?;
     let arrivals = options.clients.arrivals(options.chosen_rate().is_some());
@@ -55,17 +51,15 @@ pub(in crate::verbs) fn plans(options: &Options) -> Result<Vec<Plan>, CliError> 
             warm_up_ms: milliseconds(warm_up_seconds(options)),
             sustain_ms: milliseconds(options.seconds),
             transactions,
-            arrivals: arrivals.clone(),
+            arrivals,
             seed: options.clients.seed,
             client_timeout: options.clients.patience(),
             exchange: exchange.clone(),
             request: request.clone(),
             requests_per_connection: options.clients.mix.requests_per_connection,
-            source_addresses: options.clients.source_addresses,
             plain_share: if is_plain { 1.0 } else { options.clients.mix.http_share },
             verify: options.verify,
             key_share: options.key_share,
-            premaster: options.key_share,
             close: options.close(resume),
             limits,
             resume,

@@ -5,8 +5,8 @@
 //! are here.
 
 use tollgate_curves::p256::P256;
-use tollgate_load::{Mechanism, Pattern, Protocol};
-use tollgate_probe::{Scheme, Url};
+use tollgate_load::{Mechanism, Protocol};
+use tollgate_probe::Scheme;
 use tollgate_server::{Engine, KeyKind};
 
 use super::suites;
@@ -49,14 +49,9 @@ fn check(refusal: Option<&'static str>) -> Result<(), CliError> {
 fn of_mode(options: &Options) -> Option<&'static str> {
     let Options { clients, suites, .. } = options;
     let chooses_rate = options.chosen_rate().is_some();
-    let has_trace = matches!(clients.arrivals, Some(Pattern::Trace(_)));
     let has_rate = clients.pace.rate.is_some();
     Some(match () {
-        () if chooses_rate && has_trace => {
-            "--arrivals: search and response change the rate, and a trace has its own"
-        }
-        () if has_trace && has_rate => "--rate: a trace has its own rate: leave it out",
-        () if clients.arrivals.is_some() && !has_trace && !has_rate && !chooses_rate => {
+        () if clients.arrivals.is_some() && !has_rate && !chooses_rate => {
             "--arrivals: give --rate too"
         }
         () if suites::is_all(suites) && chooses_rate => {
@@ -80,10 +75,6 @@ fn of_url(options: &Options) -> Option<&'static str> {
         () if has_agents && has_form => {
             "--agents: values that may be secret are not sent to agents: leave out --method, \
              --header and --body"
-        }
-        () if has_agents && url.as_ref().is_some_and(Url::has_zone) => {
-            "--agents: the zone of an address (%) is an interface of this machine: give agents an \
-             address without one"
         }
         () if !has_agents && !given.nats.nats.is_empty() => {
             "--nats: there are no agents: give --agents nats:FLEET/COUNT"

@@ -3,7 +3,7 @@
 //! The servers take turns, and runs with a drifting rate are repeated.
 
 use tollgate_load::{
-    Comparison, Context, Finding, Naming, Outcome, Plan, ServedBodies, Server, Verdict, records,
+    Comparison, Context, Finding, Naming, Outcome, Plan, Server, Verdict, records,
 };
 use tollgate_record::Record;
 use tollgate_record::vocabulary as word;
@@ -32,8 +32,8 @@ impl Rounds {
     }
 }
 
-/// Runs the rounds, with a plan for each server. An invalid one ends them, because the rest could not give a figure. Returns
-/// `None` after Ctrl-C.
+/// Runs the rounds, with a plan for each server. An invalid one ends them, because the rest could
+/// not give a figure. Returns `None` after Ctrl-C.
 pub(super) fn run(
     options: &Options,
     plans: &[&Plan],
@@ -139,7 +139,6 @@ impl Scenario {
         let mut text = self.judgement();
         for of_server in &self.rounds.outcomes {
             text += &counts(of_server);
-            text += &bodies(of_server);
             text += &times::resumed_lines(of_server);
             text += &times::lines(of_server);
         }
@@ -210,11 +209,6 @@ fn counts(rounds: &[Outcome]) -> String {
         None => "; no server log was read: give --log to confirm the client's counts".to_owned(),
     };
     wrapped(&text)
-}
-
-fn bodies(rounds: &[Outcome]) -> String {
-    let line = |served| wrapped(&format!("- {}: {served}", rounds[0].server));
-    ServedBodies::of(rounds).map_or_else(String::new, line)
 }
 
 /// Returns the server's CPU time of a session in cycles, as in rung 3; there are no records if the

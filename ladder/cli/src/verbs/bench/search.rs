@@ -164,7 +164,6 @@ const fn judged(step: &Step) -> &'static str {
     match step.result {
         StepResult::Met => "met",
         StepResult::Missed => "missed",
-        StepResult::Undecided => "undecided",
         StepResult::ClientLimited => "client",
     }
 }

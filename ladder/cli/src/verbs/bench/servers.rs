@@ -106,15 +106,14 @@ impl Ready<'_> {
     }
 }
 
-/// Adds the turns of the event loops and, if the engine counts the batches of such a key, the
-/// operations with it.
+/// Adds the operations with the key, if the engine counts the batches of such a key.
 fn with_counts<'a>(server: Server<'a>, running: &'a Running) -> Server<'a> {
     let has_batches = running.key_kind().is_rsa();
     server.with_counts(move || {
         let counters = running.counters();
         let signer = counters.signer.operations.filter(|_| has_batches).unwrap_or_default();
         let (operations, runs) = (signer.total(), signer.runs());
-        ServerCounts { operations, runs, turns: counters.loop_turns }
+        ServerCounts { operations, runs }
     })
 }
 
@@ -175,8 +174,6 @@ pub(in crate::verbs) fn start_embedded(
         workers: cores.len().max(1),
         pin: (!cores.is_empty()).then_some(cores),
         certificate,
-        allow_rsa_1024: true, // as --key-type says
-        allow_rsa_kx: true,   // the client offers one suite: that of the plan
         suites: if options.suites.is_empty() { Vec::new() } else { Suite::ALL.to_vec() },
         groups: groups(options),
         access_log: Some(log.clone()),

@@ -159,8 +159,7 @@ impl Connections {
         (dispersion > most).then(|| {
             format!(
                 "its seconds differ too much for {per_s:.2} connections in each (a dispersion of \
-                 {dispersion:.1} connections): leave out --workload, and give the times of the log \
-                 with --arrivals trace:FILE"
+                 {dispersion:.1} connections): leave out --workload, and give --rate"
             )
         })
     }
@@ -268,7 +267,7 @@ mod tests {
         let per_s = 1.0;
         let gamma = |dispersion| Some(Pattern::Gamma { per_s, dispersion });
         let poisson = Some(Pattern::Poisson { per_s });
-        assert_eq!(clients(arrivals("1.1")), (Some(70.5), poisson.clone(), 1.0));
+        assert_eq!(clients(arrivals("1.1")), (Some(70.5), poisson, 1.0));
         assert_eq!(clients(arrivals("0.0")).1, Some(Pattern::Constant { per_s }));
         assert_eq!(clients(arrivals("10.5")).1, gamma(10.5));
         assert_eq!(clients(arrivals("0.5")).1, gamma(0.5));
@@ -279,7 +278,7 @@ mod tests {
         let found = clients(arrivals("10.5") + &requests("2.5")).1;
         assert_eq!(found, gamma(4.2));
         let refused = |more: &str| file(more).unwrap_err().to_string();
-        assert!(refused(&arrivals("80.5")).contains("--arrivals trace:FILE"));
+        assert!(refused(&arrivals("80.5")).contains("leave out --workload"));
         assert!(refused(&requests("2e6")).contains("2000000 requests on a connection"));
         let sizes =
             |most: u64| format!("[sizes]\nvalue = [[0.0, 3], [1.0, {most}]]\nsource = \"a log\"\n");

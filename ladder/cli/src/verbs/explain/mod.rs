@@ -16,7 +16,7 @@ use tollgate_session::{Handshake, SessionPlan};
 use crate::error::CliError;
 use crate::interrupt;
 use crate::options::values::defaults;
-use crate::options::{Bench, Mode, Sampling, ServerKind};
+use crate::options::{Bench, Mode, ServerKind};
 use crate::progress::Progress;
 use crate::run::Run;
 use crate::verbs::bench;
@@ -74,7 +74,7 @@ fn loads(options: &Explain, plan: &SessionPlan) -> Result<Vec<Bench>, CliError> 
         let by_session_id =
             (session.handshake == Handshake::SessionId).then_some(Mechanism::SessionId);
         let mut load = Bench {
-            mode: Mode::Profile(Sampling { flame_graphs: options.flame_graphs.clone() }),
+            mode: Mode::Profile,
             server: vec![options.server.unwrap_or(ServerKind::Openssl)],
             engine: engines(plan),
             protocol: options.protocol.clone(),

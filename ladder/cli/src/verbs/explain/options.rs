@@ -35,10 +35,6 @@ pub(crate) struct Explain {
     #[arg(short = 'c', long, value_name = "N", default_value = "16")]
     pub(crate) connections: u32,
 
-    /// Draw a flame graph of each sampled server as SVG in this folder
-    #[arg(long, value_name = "FOLDER")]
-    pub(crate) flame_graphs: Option<PathBuf>,
-
     /// Groups of the key agreement by their IANA names, separated by commas, such as secp384r1 and
     /// X25519MLKEM768 [default: x25519, or that of --protocol]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]

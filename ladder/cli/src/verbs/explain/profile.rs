@@ -4,8 +4,6 @@
 //! the start and at the end of the measured period. Only the samples of this period are used.
 
 use core::cell::RefCell;
-use std::fs;
-use std::path::PathBuf;
 use std::rc::Rc;
 
 use rustix::time::{ClockId, clock_gettime};
@@ -48,7 +46,6 @@ const UNKNOWN_SHOWN: f64 = 0.002;
 pub(in crate::verbs) struct Profiler {
     event: Event,
     folder: TempDir,
-    flame_graphs: Option<PathBuf>,
     client_cores: Vec<u32>,
     runs: Rc<RefCell<Runs>>,
 }
@@ -73,15 +70,12 @@ struct Taken {
 impl Profiler {
     /// Chooses the event; `None` if the options ask for no profile.
     pub(in crate::verbs) fn of(options: &Options) -> Result<Option<Self>, CliError> {
-        let Mode::Profile(sampling) = &options.mode else { return Ok(None) };
-        if let Some(folder) = &sampling.flame_graphs {
-            let wrong = |error| CliError::about("--flame-graphs")(CliError::at(folder)(error));
-            fs::create_dir_all(folder).map_err(wrong)?;
+        if !matches!(options.mode, Mode::Profile) {
+            return Ok(None);
         }
         Ok(Some(Self {
             event: Event::available()?,
             folder: tollgate::temporary_folder()?,
-            flame_graphs: sampling.flame_graphs.clone(),
             client_cores: client_cores(options),
             runs: Rc::default(),
         }))
@@ -132,7 +126,7 @@ impl Profiler {
         }
     }
 
-    /// Adds the records of a scenario that is not invalid, and draws its flame graphs.
+    /// Adds the records of a scenario that is not invalid.
     pub(in crate::verbs) fn end(
         &self,
         options: &Options,
@@ -168,19 +162,10 @@ impl Profiler {
             let mut all = Profile::default();
             rounds.iter().for_each(|(_, profile)| all.add(profile));
             notes.extend(unknown(&label, &all));
-            self.draw(&label, &all)?;
         }
         scenario.records.extend(found);
         scenario.notes = notes;
         Ok(())
-    }
-
-    fn draw(&self, label: &str, profile: &Profile) -> Result<(), CliError> {
-        let Some(folder) = &self.flame_graphs else { return Ok(()) };
-        let name: String =
-            label.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
-        let path = folder.join(name.replace("--", "-") + ".svg");
-        fs::write(&path, profile.flame_graph(label)?).map_err(CliError::at(&path))
     }
 }
 

@@ -141,10 +141,7 @@ impl Tuner<'_> {
                 progress::plan(1, 4.0 * self.options.seconds);
                 progress::row(0, "profile");
                 match rig::profile(self.profiler, &state, run) {
-                    Ok(Some(look)) => {
-                        story.profiled.get_or_insert(look.rate);
-                        story.shares = look.shares;
-                    }
+                    Ok(Some(shares)) => story.shares = shares,
                     Ok(None) => return Ok(()),
                     Err(error) if story.steps.is_empty() => return Err(error),
                     Err(error) => {

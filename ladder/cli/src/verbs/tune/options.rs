@@ -8,7 +8,7 @@ use tollgate_server::{Engine, KeyKind};
 use tollgate_tune::Kind;
 
 use crate::options::values::{Written, defaults, one_of};
-use crate::options::{Bench, Mode, Sampling, ServerKind};
+use crate::options::{Bench, Mode, ServerKind};
 use crate::verbs::bench::options::{LOAD, Load, SERVERS, run_seconds};
 
 /// The servers that have candidates.
@@ -92,7 +92,7 @@ impl Tune {
     /// Returns the load, as a request of `tollgate bench`.
     pub(super) fn bench(&self) -> Bench {
         Bench {
-            mode: Mode::Profile(Sampling { flame_graphs: None }),
+            mode: Mode::Profile,
             key: vec![self.key],
             protocol: vec![Protocol::Tls13],
             bytes: self.bytes,

@@ -16,12 +16,6 @@ use crate::verbs::bench::{context, plan};
 /// The rounds of a profile.
 const PROFILE_ROUNDS: u32 = 3;
 
-/// The profile of a server.
-pub(super) struct Look {
-    pub(super) shares: Shares,
-    pub(super) rate: Estimate,
-}
-
 /// A change, measured in turn with the server before it.
 pub(super) struct Pair {
     pub(super) before: Estimate,
@@ -30,18 +24,17 @@ pub(super) struct Pair {
     pub(super) ratio: Estimate,
 }
 
-/// Profiles a server; `None` after Ctrl-C.
+/// Profiles a server, and returns the shares of its parts; `None` after Ctrl-C.
 pub(super) fn profile(
     profiler: &Profiler,
     started: &Started,
     run: &mut Run,
-) -> Result<Option<Look>, CliError> {
+) -> Result<Option<Shares>, CliError> {
     let naming = naming(&started.setup);
     let measured = measure(PROFILE_ROUNDS, &[(started, naming.clone())], Some(profiler))?;
     let Some(measured) = measured.and_then(|all| all.into_iter().next()) else { return Ok(None) };
     let outcomes = outcomes(&measured.outcomes);
     check(&outcomes)?;
-    let rate = rate(&outcomes).ok_or_else(|| error!("the profile has no rate: run again"))?;
     let of = Rounds { outcomes: vec![outcomes], repeated: measured.repeated, broken: None };
     let label = format!("{} {}", started.setup.key, plan::named(&started.plan));
     let context = context(&started.bench, &run.host);
@@ -49,7 +42,7 @@ pub(super) fn profile(
     let mut scenario = Scenario::of(label, of, &names, &context)?;
     profiler.end(&started.bench, &mut scenario, &started.plan, &names)?;
     run.output.records(&scenario.records)?;
-    Ok(Some(Look { shares: shares(&scenario.records)?, rate }))
+    Ok(Some(shares(&scenario.records)?))
 }
 
 /// Runs two servers in turn; `None` after Ctrl-C.

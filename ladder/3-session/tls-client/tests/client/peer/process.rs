@@ -1,15 +1,14 @@
-//! Servers in their own processes: `openssl s_server` and `gnutls-serv`.
+//! Servers in their own processes: `openssl s_server`.
 
 #![allow(clippy::print_stderr, reason = "a test that cannot run says so")]
 
 use core::sync::atomic::{AtomicU32, Ordering};
 use core::time::Duration;
-use std::io::{BufRead, BufReader, ErrorKind};
-use std::net::{TcpListener, TcpStream};
+use std::io::{BufRead, BufReader};
+use std::net::TcpStream;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
-use std::time::Instant;
 
 use openssl::x509::X509;
 
@@ -95,31 +94,6 @@ impl Process {
             }
         });
         server.port = told.recv_timeout(PATIENCE).expect("s_server says where it listens");
-        Some(server)
-    }
-
-    /// Starts `gnutls-serv`, if it is installed.
-    pub(crate) fn gnutls_serv(name: &str, priority: &str, arguments: &[&str]) -> Option<Self> {
-        let mut command = Command::new("gnutls-serv");
-        for kind in ["rsa", "ec"] {
-            command.arg(format!("--x509keyfile={kind}-key.pem"));
-            command.arg(format!("--x509certfile={kind}-certificate.pem"));
-        }
-        // gnutls-serv does not print its port: the test chooses one that was free a moment ago
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        command
-            .args(["--http", "--priority", priority, "--port", &port.to_string()])
-            .args(arguments)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null());
-        let mut server = Self::start(&mut command, Folder::new(&format!("gnutls-{name}")))?;
-        server.port = port;
-        let start = Instant::now();
-        while connect(port).is_err_and(|error| error.kind() == ErrorKind::ConnectionRefused) {
-            assert!(start.elapsed() < PATIENCE, "gnutls-serv does not listen on port {port}");
-            std::thread::sleep(Duration::from_millis(10));
-        }
         Some(server)
     }
 

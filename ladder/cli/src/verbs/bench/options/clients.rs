@@ -1,7 +1,6 @@
 //! The options of `tollgate bench` for arrivals and for the behaviour of each client.
 
 use core::time::Duration;
-use std::path::Path;
 
 use clap::Args;
 use tollgate_load::{Arrivals, ClientTimeout, Mechanism, Pattern, Plan, Think, duration};
@@ -9,23 +8,15 @@ use tollgate_load::{Arrivals, ClientTimeout, Mechanism, Pattern, Plan, Think, du
 use super::session::mechanism;
 use super::{LOAD, SESSION};
 use crate::options::values::{share, time, within};
-use crate::read;
 
 /// When clients arrive.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Arrivals")]
 pub(crate) struct Clients {
-    /// Distribution of the arrivals: poisson, constant, gamma:DISPERSION, pareto:SHAPE,
-    /// bursts:ON/OFF (two durations, such as 50ms/2s), or trace:FILE [default: poisson]
+    /// Distribution of the arrivals: poisson, constant, gamma:DISPERSION [default: poisson]
     // normalised to one per second: --rate scales it
     #[arg(long, value_name = "KIND", value_parser = pattern)]
     pub(crate) arrivals: Option<Pattern>,
-
-    /// Number of loopback source addresses, from 127.0.0.2 on, that connections to a server on
-    /// 127.0.0.1 use in turn; each has its own ports [default: the system chooses]
-    #[arg(long, value_name = "N", default_value = "0", hide_default_value = true)]
-    #[arg(value_parser = clap::value_parser!(u8).range(0..=i64::from(Plan::SOURCE_ADDRESSES_MAX)))]
-    pub(crate) source_addresses: u8,
 
     /// Random seed of arrivals, pauses, sizes and resumptions
     #[arg(long, value_name = "N", default_value = "1")]
@@ -110,17 +101,16 @@ impl Clients {
     /// Returns the arrivals of the plan. If the run chooses the rates of an open loop, they arrive
     /// at one per second.
     pub(crate) fn arrivals(&self, chooses_rate: bool) -> Arrivals {
-        match (&self.arrivals, self.pace.rate) {
-            (Some(trace @ Pattern::Trace(_)), _) => Arrivals::open(trace.clone()),
+        match self.pace.rate {
             _ if chooses_rate => Arrivals::open(self.pattern()),
-            (_, Some(per_s)) => Arrivals::open(self.pattern().at(per_s)),
-            (_, None) => Arrivals::Closed { think: self.pace.think.unwrap_or(Think::None) },
+            Some(per_s) => Arrivals::open(self.pattern().at(per_s)),
+            None => Arrivals::Closed { think: self.pace.think.unwrap_or(Think::None) },
         }
     }
 
     /// Returns the distribution, at one per second.
     fn pattern(&self) -> Pattern {
-        self.arrivals.clone().unwrap_or(Pattern::Poisson { per_s: 1.0 })
+        self.arrivals.unwrap_or(Pattern::Poisson { per_s: 1.0 })
     }
 
     pub(crate) fn patience(&self) -> Option<ClientTimeout> {
@@ -130,19 +120,12 @@ impl Clients {
 
     /// Describes the arrivals; `chosen` says how the run chooses their rate, if it does.
     pub(crate) fn words(&self, connections: u32, chosen: Option<&str>) -> String {
-        let mut text = match (&self.arrivals, self.pace.rate) {
-            (Some(Pattern::Trace(trace)), _) => {
-                format!("open loop, {} recorded arrivals", trace.arrivals().len())
-            }
-            (_, rate) if rate.is_some() || chosen.is_some() => {
+        let mut text = match self.pace.rate {
+            rate if rate.is_some() || chosen.is_some() => {
                 let pattern = self.pattern();
                 let word = pattern.word();
                 let of = match pattern {
                     Pattern::Gamma { dispersion, .. } => format!(" of dispersion {dispersion:.2}"),
-                    Pattern::Pareto { shape, .. } => format!(" of shape {shape}"),
-                    Pattern::Bursts { on_ms, off_ms, .. } => {
-                        format!(" of {on_ms} in {} ms", on_ms + off_ms)
-                    }
                     _ => String::new(),
                 };
                 let rate = rate.map(|r| format!("{r} per s"));
@@ -168,9 +151,6 @@ impl Clients {
             }
         };
         text += &more;
-        if self.source_addresses > 0 {
-            text += &format!(", from {} addresses in turn", self.source_addresses);
-        }
         if self.mix.requests_per_connection > 1.0 {
             text += &format!(", {} requests on each", self.mix.requests_per_connection);
         }
@@ -196,32 +176,7 @@ fn pattern(text: &str) -> Result<Pattern, String> {
             }
             _ => Err("give a dispersion from 0.01 to 1000, as in gamma:5".to_owned()),
         },
-        ("pareto", shape) => match shape.parse() {
-            Ok(shape) if shape > 1.0 && shape <= Pattern::SHAPE_MAX => {
-                Ok(Pattern::Pareto { per_s, shape })
-            }
-            _ => Err("give a shape above 1 and at most 100, as in pareto:1.5".to_owned()),
-        },
-        ("bursts", times) => {
-            let ms = |text| {
-                let ms = duration(text)?.as_millis();
-                u32::try_from(ms).ok().filter(|&ms| ms <= 3_600_000)
-            };
-            let times = times.split_once('/').and_then(|(on, off)| Some((ms(on)?, ms(off)?)));
-            match times {
-                Some((on_ms, off_ms)) if on_ms > 0 => Ok(Pattern::Bursts { per_s, on_ms, off_ms }),
-                _ => Err("give the durations of bursts and pauses, 1ms to 1h each, as in \
-                     bursts:50ms/200ms"
-                    .to_owned()),
-            }
-        }
-        ("trace", file) if !file.is_empty() => {
-            let text = read::text(Path::new(file)).map_err(|error| error.to_string())?;
-            text.parse().map(Pattern::Trace).map_err(|error| format!("{file}: {error}"))
-        }
-        _ => Err("give poisson, constant, gamma:DISPERSION, pareto:SHAPE, bursts:ON/OFF or \
-                  trace:FILE"
-            .to_owned()),
+        _ => Err("give poisson, constant or gamma:DISPERSION".to_owned()),
     }
 }
 
@@ -239,7 +194,6 @@ fn think(text: &str) -> Result<Think, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::Options;
     use crate::options::tests::bench;
 
     fn clients(flags: &str) -> Clients {
@@ -260,22 +214,7 @@ mod tests {
         assert_eq!(of("poisson"), Pattern::Poisson { per_s });
         assert_eq!(of("constant"), Pattern::Constant { per_s });
         assert_eq!(of("gamma:2.5"), Pattern::Gamma { per_s, dispersion: 2.5 });
-        assert_eq!(of("pareto:1.5"), Pattern::Pareto { per_s, shape: 1.5 });
-        assert_eq!(of("bursts:50ms/0.2s"), Pattern::Bursts { per_s, on_ms: 50, off_ms: 200 });
         let patient = clients("--patience 2s --retries 3").patience();
         assert_eq!(patient, Some(ClientTimeout { ms: 2000, retries: 3 }));
-    }
-
-    #[test]
-    fn a_trace_is_read_and_its_bad_lines_are_reported() {
-        let folder = tollgate::temporary_folder().unwrap();
-        let path = folder.path().join("trace");
-        let flag = format!("trace:{}", path.display());
-        std::fs::write(&path, "0.0\n0.5\n").unwrap();
-        let found = clients(&format!("--arrivals {flag}")).arrivals(false);
-        assert!(found.is_open());
-        std::fs::write(&path, "0.5\n0.0\n").unwrap();
-        let error = Options::of(&["bench", "--arrivals", &flag]).unwrap_err().to_string();
-        assert!(error.contains("line 2"), "{error}");
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use tollgate_agents::{Address, Controller};
-use tollgate_load::{Arrivals, Exchange, LogFormat, Offer, Pattern, Plan, Protocol, RequestForm};
+use tollgate_load::{Exchange, LogFormat, Offer, Plan, Protocol, RequestForm};
 use tollgate_probe::{Probe, Scheme, Site, Url};
 
 use crate::error::CliError;
@@ -144,13 +144,7 @@ impl Probed {
 
 /// Returns whether clients request bodies other than the URL's.
 fn has_bytes(plan: &Plan) -> bool {
-    match &plan.arrivals {
-        _ if matches!(plan.exchange, Exchange::Sizes(_)) => true,
-        Arrivals::Open { pattern: Pattern::Trace(trace), .. } => {
-            trace.arrivals().iter().any(|arrival| arrival.bytes.is_some())
-        }
-        Arrivals::Open { .. } | Arrivals::Closed { .. } => false,
-    }
+    matches!(plan.exchange, Exchange::Sizes(_))
 }
 
 /// Reads a file, but not much more than a body may have.

@@ -21,7 +21,7 @@ use clients::{Clients, Mix, Pace};
 use given::Given;
 pub(crate) use kinds::ServerKind;
 use signer::Signer;
-use sub_verbs::{Experiment, ResponseCurve, Sampling};
+use sub_verbs::{Experiment, ResponseCurve};
 
 /// `tollgate bench` with its sub-verbs.
 #[derive(Args, Clone, Debug)]
@@ -63,7 +63,7 @@ pub(crate) enum SubVerb {
         slo: Objective,
 
         #[command(flatten)]
-        given: Given,
+        given: Box<Given>,
 
         #[command(flatten)]
         bench: Box<Bench>,
@@ -82,7 +82,7 @@ pub(crate) enum Mode {
     #[default]
     Rounds,
     /// Rounds whose servers are sampled, for other verbs.
-    Profile(Sampling),
+    Profile,
     Response(ResponseCurve),
     /// The highest rate that meets an objective.
     Search(Objective),
@@ -98,7 +98,7 @@ impl BenchCommand {
             Some(SubVerb::Search { slo, given, bench, mix }) => {
                 let clients = Clients { mix: mix.clone(), ..bench.clients.clone() };
                 let mode = Mode::Search(*slo);
-                Bench { mode, given: given.clone(), clients, ..(**bench).clone() }
+                Bench { mode, given: (**given).clone(), clients, ..(**bench).clone() }
             }
             // the others make their own loads
             _ => {
@@ -134,8 +134,8 @@ pub(crate) struct Bench {
     /// Workload by name or file (see 'tollgate workload show'), instead of key type, protocol,
     /// bytes, requests on a connection and arrivals
     #[arg(long, value_name = "NAME|FILE", help_heading = LOAD)]
-    #[arg(conflicts_with_all = ["key-type", "protocol", "bytes", "handshake_only", "suites", "group"])]
-    #[arg(conflicts_with = "arrivals")]
+    #[arg(conflicts_with_all = ["key-type", "protocol", "bytes", "handshake_only", "suites"])]
+    #[arg(conflicts_with_all = ["group", "arrivals"])]
     pub(crate) workload: Option<String>,
 
     #[command(flatten)]
@@ -265,7 +265,7 @@ impl Bench {
     pub(crate) const fn objective(&self) -> Option<Objective> {
         match self.mode {
             Mode::Search(objective) => Some(objective),
-            Mode::Rounds | Mode::Profile(_) | Mode::Response(_) => None,
+            Mode::Rounds | Mode::Profile | Mode::Response(_) => None,
         }
     }
 
@@ -281,7 +281,7 @@ impl Bench {
         match self.mode {
             Mode::Search(_) => Some("searched for"),
             Mode::Response(_) => Some("at shares of the capacity"),
-            Mode::Rounds | Mode::Profile(_) => None,
+            Mode::Rounds | Mode::Profile => None,
         }
     }
 

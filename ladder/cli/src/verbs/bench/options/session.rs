@@ -1,6 +1,6 @@
 //! Resumption, key shares and the end of connections: values of options of `tollgate bench`.
 
-use tollgate_load::{Close, Freshness, Mechanism, Pattern, Resume};
+use tollgate_load::{Close, Freshness, Mechanism, Resume};
 
 use super::Bench;
 
@@ -15,11 +15,9 @@ pub(super) const KEY_SHARE: [(&str, &str, Freshness); 2] = [
 ];
 
 impl Bench {
-    /// Returns the resumption of a plan with this version; a recorded trace may set the share.
+    /// Returns the resumption of a plan with this version.
     pub(crate) fn resume(&self, is_tls13: bool) -> Option<Resume> {
-        let trace = self.clients.arrivals.as_ref().and_then(Pattern::reused_share);
-        let asked = self.clients.mix.resumed_share;
-        let share = if asked > 0.0 { asked } else { trace.unwrap_or(0.0) };
+        let share = self.clients.mix.resumed_share;
         let by = self.clients.mix.resume_by.unwrap_or(Mechanism::usual(is_tls13));
         (share > 0.0).then_some(Resume { share, by })
     }

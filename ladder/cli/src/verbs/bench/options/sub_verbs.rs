@@ -37,13 +37,6 @@ pub(crate) struct Experiment {
     pub(crate) written: Written,
 }
 
-/// The options of a profile.
-#[derive(Clone, Debug)]
-pub(crate) struct Sampling {
-    /// The folder of flame graphs.
-    pub(crate) flame_graphs: Option<PathBuf>,
-}
-
 /// The points of a response curve.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Response curve")]

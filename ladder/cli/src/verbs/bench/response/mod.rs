@@ -279,7 +279,7 @@ fn open(plan: &Plan, per_s: f64) -> Plan {
         Arrivals::Open { pattern, waiting_max } => {
             Arrivals::Open { pattern: pattern.at(per_s), waiting_max: *waiting_max }
         }
-        closed @ Arrivals::Closed { .. } => closed.clone(),
+        closed @ Arrivals::Closed { .. } => *closed,
     };
     Plan { arrivals, ..plan.clone() }
 }

@@ -49,7 +49,7 @@ impl Page {
     pub(super) fn server_counts(self) -> ServerCounts {
         let counts = self.read().unwrap_or_default();
         let alone = counts.signed.saturating_sub(counts.batched);
-        ServerCounts { operations: counts.signed, runs: counts.batches + alone, turns: 0 }
+        ServerCounts { operations: counts.signed, runs: counts.batches + alone }
     }
 
     pub(super) const fn counter(self) -> Counter {
