@@ -50,10 +50,10 @@ fn two_engines_are_sized_and_compared() {
     let text = stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     for part in [
         "10 Gbps 49.8 [49.3-50.3] 50 1 14 of 64",
-        "14 KB, tollgate 2.50k 0.29 5 50 - - -",
+        "14 KB, tollgate 2.50k 0.29 5 50 - -",
         "example-10, EUR a year 0.35 0.0111",
         "example-10: 10 cores, 0.7 EUR an hour (made up, 2026-11-27)",
-        "[ETI10] 2010, busy 100 % RSA-1024-AES-128-CBC-SHA1 140 KB, unimproved 200 0.22 5 46 - - -",
+        "[ETI10] 2010, busy 100 % RSA-1024-AES-128-CBC-SHA1 140 KB, unimproved 200 0.22 5 46 - -",
         "140 KB, published USD 0.28 -",
         "tollgate against OpenSSL: saves 33.3 [32.0 to 34.7] % of the CPU time",
     ] {
@@ -156,7 +156,7 @@ fn what_if_lands_near_the_measured_sessions() {
     refused(&run(&["fleet", "what-if", RECORDS, "--key-type", "rsa-9"]), "give some of rsa-1024");
     refused(
         &run(&["fleet", "what-if", RECORDS, "--resume", "80%"]),
-        "--handshake ticket --json FILE",
+        "resumed_by=ticket&resumed_share=1: add the records of `tollgate explain --json`",
     );
     refused(&run(&["fleet", "what-if", RECORDS, "--resume", "180%"]), "0% to 100%");
     refused(&run(&["fleet", "what-if", "--engine", "openssl"]), "<FILE>");

@@ -11,7 +11,7 @@ use super::program::scratch;
 /// Pages, and the beginnings of their commands that are run.
 const PAGES: [(&str, &[&str]); 5] = [
     ("compare", &["tollgate compare"]),
-    ("fleet", &["grep", "tollgate fleet server.jsonl", "tollgate fleet pages.jsonl"]),
+    ("fleet", &["grep", "tollgate fleet server.jsonl"]),
     ("kernel", &["tollgate kernel model --kernel", "tollgate kernel model --what-if"]),
     ("papers", &["tollgate papers"]),
     ("workload", &["tollgate workload show"]),
