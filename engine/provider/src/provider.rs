@@ -53,9 +53,10 @@ pub(crate) struct Scratch {
 }
 
 impl Provider {
-    /// Reads the settings, and chooses and tests the kernels. The configuration and the environment are read
-    /// only here, because servers clear the environment before they fork workers. If a setting or a
-    /// veto is not valid, or a test fails, returns `None` and raises the reason with a message.
+    /// Reads the settings, and chooses and tests the kernels. The configuration and the environment
+    /// are read only here, because servers clear the environment before they fork workers. If a
+    /// setting or a veto is not valid, or a test fails, returns `None` and raises the reason with a
+    /// message.
     ///
     /// libcrypto holds a reference to the provider, and so does each key and each context.
     pub(crate) fn new(core: Core) -> Option<Arc<Self>> {

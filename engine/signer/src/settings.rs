@@ -15,7 +15,8 @@ impl Config {
     ///
     /// # Errors
     ///
-    /// The file cannot be read, or a setting is missing, unknown, or out of range. Keys and certificates are not read yet.
+    /// The file cannot be read, or a setting is missing, unknown, or out of range. Keys and
+    /// certificates are not read yet.
     pub fn from_file(path: &Path) -> Result<Self, Error> {
         let (mut text, most) = (String::new(), SETTINGS_BYTES_MAX + 1);
         let count = File::open(path).and_then(|file| file.take(most).read_to_string(&mut text));

@@ -73,8 +73,8 @@ impl Shared {
         self.generation.fetch_add(1, Ordering::Release);
     }
 
-    /// Returns whether a line about a connection or a refusal may be written: these must not be able
-    /// to fill the disk, and those of a client cannot hide another's.
+    /// Returns whether a line about a connection or a refusal may be written: these must not be
+    /// able to fill the disk, and those of a client cannot hide another's.
     pub(crate) fn may_log(&self, client: Option<&Client>) -> bool {
         let lines = client.map_or(&self.strangers, |client| &client.account.lines);
         lines.allows(LINES_PER_S, self.started.elapsed())

@@ -1,4 +1,5 @@
-//! Handshakes of a rustls server that signs through a queue, with the clients of rustls and OpenSSL.
+//! Handshakes of a rustls server that signs through a queue, with the clients of rustls and
+//! OpenSSL.
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};

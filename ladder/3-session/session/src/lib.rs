@@ -5,7 +5,7 @@
 //!
 //! | part | description | source |
 //! |---|---|---|
-//! | `rsa`, `signature` | the private-key operation through EVP | alone, or in the server's batches |
+//! | `rsa`, `signature` | the private-key operation through EVP | alone, or in batches |
 //! | `key-exchange` | ephemeral key pair and agreement through EVP | as `rsa` |
 //! | `key-schedule` | PRF or HKDF, hashes of the transcript | counts x measured calls |
 //! | `records` | the cipher, both ways, handshake records included | counts x measured calls |

@@ -140,8 +140,8 @@ words! {
         Fin = "fin",
         /// Resets the connection without `close_notify` when the transaction is complete and the
         /// server has confirmed the handshake. No port stays in `TIME_WAIT`. The socket is reused,
-        /// which the server cannot see. Not allowed with early data: the response may come before the server has read Finished and written tickets, and
-        /// the reset would interrupt this.
+        /// which the server cannot see. Not allowed with early data: the response may come before
+        /// the server has read Finished and written tickets, and the reset would interrupt this.
         RstAfterConfirm = "rst-after-confirm",
     }
 }
