@@ -77,7 +77,6 @@ fuzz_target!(|input: &[u8]| {
                 4 => tollgate_digest(number(*hash), data, data_len, output, output_len),
                 5 => tollgate_private_key_from_der(data, data_len, &mut made_private),
                 6 => tollgate_public_key_from_pem(data.cast(), data_len, &mut made_public),
-                7 => tollgate_private_key_to_der(private, output, output_len, &mut result_len),
                 _ => {
                     let one = || tollgate_operation {
                         key: private,

@@ -5,87 +5,64 @@
 //! core, for comparison with manuals.
 
 use core::time::Duration;
+use std::collections::BTreeMap;
 
-/// Measured rates of this core. Each is the best rate that two batches of windows reached. `None`
-/// if the instruction is missing or disabled, or if cycles cannot be measured.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Rates {
+/// What a probe measures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Probe {
     /// VPMADD52 on 512-bit registers per cycle: 12 low and 12 high halves in turn, on 24
     /// accumulators, register operands only.
-    pub vpmadd52_zmm_per_cycle: Option<f64>,
+    Vpmadd52Zmm,
     /// VPMADD52 on 256-bit registers per cycle: 12 accumulators, register operands only.
-    pub vpmadd52_ymm_per_cycle: Option<f64>,
+    Vpmadd52Ymm,
     /// Instructions per cycle of VPMADD52 and additions in turn, 12 of each, on 512-bit registers.
-    pub vector_zmm_per_cycle: Option<f64>,
+    VectorZmm,
     /// Products of a row of vectors per cycle: VPMULUDQ on 256-bit registers, each added by VPADDQ
     /// to one of 12 accumulators, register operands only.
-    pub vpmuludq_vpaddq_ymm_per_cycle: Option<f64>,
+    VpmuludqVpaddqYmm,
     /// The same products per cycle on 512-bit registers.
-    pub vpmuludq_vpaddq_zmm_per_cycle: Option<f64>,
+    VpmuludqVpaddqZmm,
     /// MULX with register operands per cycle, 16 independent ones in a row.
-    pub mulx_per_cycle: Option<f64>,
+    Mulx,
     /// Products of a row as in Montgomery multiplication: MULX from memory, its halves added by
     /// ADCX and by ADOX to nine accumulators, eight products per row.
-    pub mulx_adcx_adox_per_cycle: Option<f64>,
+    MulxAdcxAdox,
     /// Loads of 64 bits from the L1 cache per cycle.
-    pub loads_per_cycle: Option<f64>,
+    Loads,
     /// Loads of 512 bits from the L1 cache per cycle.
-    pub loads_zmm_per_cycle: Option<f64>,
-    /// Latency in cycles from MULX to a MULX of its low half.
-    pub mulx_latency_cycles: Option<f64>,
-    /// Latency in cycles from VPMADD52 on 512-bit registers to a VPMADD52 that adds to its result.
-    pub vpmadd52_latency_cycles: Option<f64>,
-    /// Products of the same row as `mulx_adcx_adox_per_cycle`, for a core without ADX. Each product
+    LoadsZmm,
+    /// A chain from MULX to a MULX of its low half, in links per cycle.
+    MulxChain,
+    /// A chain from VPMADD52 on 512-bit registers to a VPMADD52 that adds to its result, in links
+    /// per cycle.
+    Vpmadd52Chain,
+    /// Products of the same row as [`Probe::MulxAdcxAdox`], for a core without ADX. Each product
     /// takes a MUL from memory and two ADD/ADC pairs.
-    pub mul_adc_per_cycle: Option<f64>,
+    MulAdc,
 }
 
-impl Rates {
-    /// Runs all probes in turn for at least 0.4 s. Continues for up to 2 s if a best rate is not
-    /// reached twice.
-    #[must_use]
-    pub fn measure() -> Self {
-        let mut best = PROBES.map(|_| Best::default());
-        for round in 0..ROUNDS_MAX {
-            if round > 0 {
-                std::thread::sleep(PAUSE);
-            }
-            for (best, probe) in best.iter_mut().zip(PROBES) {
-                best.take(probe());
-            }
-            if round + 1 >= ROUNDS_MIN && best.iter().all(Best::is_settled) {
-                break;
-            }
+/// A probe, and the function that returns the rate of one batch of windows.
+type Run = (Probe, fn() -> Option<f64>);
+
+/// Runs all probes in turn for at least 0.4 s. Continues for up to 2 s if a best rate is not
+/// reached twice. Returns the best rate that two batches of windows of each probe reached. There is
+/// none if the instruction is missing or disabled, or if cycles cannot be measured.
+#[must_use]
+pub fn measure() -> BTreeMap<Probe, f64> {
+    let mut best = PROBES.map(|_| Best::default());
+    for round in 0..ROUNDS_MAX {
+        if round > 0 {
+            std::thread::sleep(PAUSE);
         }
-        let [
-            vpmadd52,
-            vpmadd52_ymm,
-            vector,
-            vpmuludq,
-            vpmuludq_zmm,
-            mulx,
-            row,
-            loads,
-            loads_zmm,
-            mulx_chain,
-            vpmadd52_chain,
-            mul_adc,
-        ] = best.map(|best| best.second);
-        Self {
-            vpmadd52_zmm_per_cycle: vpmadd52,
-            vpmadd52_ymm_per_cycle: vpmadd52_ymm,
-            vector_zmm_per_cycle: vector,
-            vpmuludq_vpaddq_ymm_per_cycle: vpmuludq,
-            vpmuludq_vpaddq_zmm_per_cycle: vpmuludq_zmm,
-            mulx_per_cycle: mulx,
-            mulx_adcx_adox_per_cycle: row,
-            loads_per_cycle: loads,
-            loads_zmm_per_cycle: loads_zmm,
-            mulx_latency_cycles: mulx_chain.map(f64::recip),
-            vpmadd52_latency_cycles: vpmadd52_chain.map(f64::recip),
-            mul_adc_per_cycle: mul_adc,
+        for (best, (_, run)) in best.iter_mut().zip(PROBES) {
+            best.take(run());
+        }
+        if round + 1 >= ROUNDS_MIN && best.iter().all(Best::is_settled) {
+            break;
         }
     }
+    let probes = PROBES.into_iter().zip(best);
+    probes.filter_map(|((probe, _), best)| Some((probe, best.second?))).collect()
 }
 
 /// Rounds of all probes, and the pause between two rounds. Other load on the same core (another
@@ -126,7 +103,7 @@ use x86_64::PROBES;
 
 /// Other architectures have no probes, since cycles cannot be measured there.
 #[cfg(not(target_arch = "x86_64"))]
-const PROBES: [fn() -> Option<f64>; 12] = [|| None; 12];
+const PROBES: [Run; 0] = [];
 
 #[cfg(test)]
 mod tests {
@@ -158,30 +135,19 @@ mod tests {
         if tollgate_cpu::memcheck::running_on_valgrind() {
             return; // cycles cannot be measured there
         }
-        let rates = Rates::measure();
-        let have = |proof: bool| proof && cfg!(target_arch = "x86_64");
-        assert_eq!(rates.vpmadd52_zmm_per_cycle.is_some(), HaveIfma::check().is_some());
-        assert_eq!(rates.vpmadd52_ymm_per_cycle.is_some(), HaveAvxIfma::check().is_some());
-        assert_eq!(rates.vector_zmm_per_cycle.is_some(), HaveIfma::check().is_some());
-        assert_eq!(rates.vpmuludq_vpaddq_ymm_per_cycle.is_some(), HaveAvx2::check().is_some());
-        assert_eq!(rates.vpmuludq_vpaddq_zmm_per_cycle.is_some(), HaveAvx512::check().is_some());
-        assert_eq!(rates.mulx_per_cycle.is_some(), HaveAdxBmi2::check().is_some());
-        assert_eq!(rates.mulx_adcx_adox_per_cycle.is_some(), HaveAdxBmi2::check().is_some());
-        assert_eq!(rates.mul_adc_per_cycle.is_some(), have(true));
-        let all = [
-            rates.vpmadd52_zmm_per_cycle,
-            rates.vpmadd52_ymm_per_cycle,
-            rates.vector_zmm_per_cycle,
-            rates.vpmuludq_vpaddq_ymm_per_cycle,
-            rates.vpmuludq_vpaddq_zmm_per_cycle,
-            rates.mulx_per_cycle,
-            rates.mulx_adcx_adox_per_cycle,
-            rates.loads_per_cycle,
-            rates.loads_zmm_per_cycle,
-            rates.mulx_latency_cycles,
-            rates.vpmadd52_latency_cycles,
-            rates.mul_adc_per_cycle,
-        ];
-        assert!(all.iter().flatten().all(|rate| (0.01..12.0).contains(rate)), "{rates:?}");
+        let rates = measure();
+        for (probe, is_there) in [
+            (Probe::Vpmadd52Zmm, HaveIfma::check().is_some()),
+            (Probe::Vpmadd52Ymm, HaveAvxIfma::check().is_some()),
+            (Probe::VectorZmm, HaveIfma::check().is_some()),
+            (Probe::VpmuludqVpaddqYmm, HaveAvx2::check().is_some()),
+            (Probe::VpmuludqVpaddqZmm, HaveAvx512::check().is_some()),
+            (Probe::Mulx, HaveAdxBmi2::check().is_some()),
+            (Probe::MulxAdcxAdox, HaveAdxBmi2::check().is_some()),
+            (Probe::MulAdc, cfg!(target_arch = "x86_64")),
+        ] {
+            assert_eq!(rates.contains_key(&probe), is_there, "{probe:?}");
+        }
+        assert!(rates.values().all(|rate| (0.01..12.0).contains(rate)), "{rates:?}");
     }
 }

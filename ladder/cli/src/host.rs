@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use tollgate_bench::{Conditions, this_machine};
-use tollgate_calibrate::probe::Rates as Probed;
+use tollgate_calibrate::probe::{self, Probe};
 use tollgate_load::Context;
 use tollgate_processor as processor;
 use tollgate_processor::{Limit, Mark, Rate, RegisterFile, Registers};
@@ -57,27 +57,29 @@ fn calibrated(name: &str) -> processor::Machine {
     let now = Timestamp::now().to_string();
     let date = now.split('T').next().unwrap_or(&now);
     let source = format!("calibrated by tollgate_calibrate::probe on {date}");
+    let probed = probe::measure();
     let known = |rate: Option<Rate>| rate.unwrap_or_else(Rate::unknown);
-    let rate = |value: Option<f64>| {
-        known(value.and_then(|value| Rate::per_cycle(value, Mark::Measured, &source).ok()))
+    let rate = |probe| {
+        let value = probed.get(&probe);
+        known(value.and_then(|value| Rate::per_cycle(*value, Mark::Measured, &source).ok()))
     };
-    let latency = |value: Option<f64>| {
+    let latency = |probe| {
+        let value = probed.get(&probe).map(|links| links.recip());
         known(value.and_then(|value| Rate::cycles_each(value, Mark::Measured, &source).ok()))
     };
-    let probed = Probed::measure();
     let rates = [
-        (Limit::Loads, rate(probed.loads_per_cycle)),
-        (Limit::LoadsZmm, rate(probed.loads_zmm_per_cycle)),
-        (Limit::MulRow, rate(probed.mul_adc_per_cycle)),
-        (Limit::Mulx, rate(probed.mulx_per_cycle)),
-        (Limit::MulxChain, latency(probed.mulx_latency_cycles)),
-        (Limit::MulxRow, rate(probed.mulx_adcx_adox_per_cycle)),
-        (Limit::PmuludqRow, rate(probed.vpmuludq_vpaddq_ymm_per_cycle)),
-        (Limit::PmuludqRowZmm, rate(probed.vpmuludq_vpaddq_zmm_per_cycle)),
-        (Limit::Vpmadd52Ymm, rate(probed.vpmadd52_ymm_per_cycle)),
-        (Limit::VectorZmm, rate(probed.vector_zmm_per_cycle)),
-        (Limit::Vpmadd52, rate(probed.vpmadd52_zmm_per_cycle)),
-        (Limit::Vpmadd52Chain, latency(probed.vpmadd52_latency_cycles)),
+        (Limit::Loads, rate(Probe::Loads)),
+        (Limit::LoadsZmm, rate(Probe::LoadsZmm)),
+        (Limit::MulRow, rate(Probe::MulAdc)),
+        (Limit::Mulx, rate(Probe::Mulx)),
+        (Limit::MulxChain, latency(Probe::MulxChain)),
+        (Limit::MulxRow, rate(Probe::MulxAdcxAdox)),
+        (Limit::PmuludqRow, rate(Probe::VpmuludqVpaddqYmm)),
+        (Limit::PmuludqRowZmm, rate(Probe::VpmuludqVpaddqZmm)),
+        (Limit::Vpmadd52Ymm, rate(Probe::Vpmadd52Ymm)),
+        (Limit::VectorZmm, rate(Probe::VectorZmm)),
+        (Limit::Vpmadd52, rate(Probe::Vpmadd52Zmm)),
+        (Limit::Vpmadd52Chain, latency(Probe::Vpmadd52Chain)),
     ];
     let mut machine = processor::Machine::with_rates(name, rates);
     if cfg!(target_arch = "x86_64") {

@@ -6,23 +6,23 @@ use core::arch::x86_64::{
 };
 use core::hint::black_box;
 
+use super::{Probe, Run};
 use crate::clock;
 use tollgate_cpu::{HaveAdxBmi2, HaveAvx2, HaveAvx512, HaveAvxIfma, HaveIfma};
 
-/// Each function returns the rate of one batch of windows, in the order of [`super::Rates`].
-pub(super) const PROBES: [fn() -> Option<f64>; 12] = [
-    || HaveIfma::check().and_then(vpmadd52_zmm),
-    || HaveAvxIfma::check().and_then(vpmadd52_ymm),
-    || HaveIfma::check().and_then(vector_zmm),
-    || HaveAvx2::check().and_then(vpmuludq_vpaddq_ymm),
-    || HaveAvx512::check().and_then(vpmuludq_vpaddq_zmm),
-    || HaveAdxBmi2::check().and_then(mulx),
-    || HaveAdxBmi2::check().and_then(mulx_adcx_adox),
-    loads,
-    || HaveIfma::check().and_then(loads_zmm),
-    || HaveAdxBmi2::check().and_then(mulx_chain),
-    || HaveIfma::check().and_then(vpmadd52_chain),
-    mul_adc,
+pub(super) const PROBES: [Run; 12] = [
+    (Probe::Vpmadd52Zmm, || HaveIfma::check().and_then(vpmadd52_zmm)),
+    (Probe::Vpmadd52Ymm, || HaveAvxIfma::check().and_then(vpmadd52_ymm)),
+    (Probe::VectorZmm, || HaveIfma::check().and_then(vector_zmm)),
+    (Probe::VpmuludqVpaddqYmm, || HaveAvx2::check().and_then(vpmuludq_vpaddq_ymm)),
+    (Probe::VpmuludqVpaddqZmm, || HaveAvx512::check().and_then(vpmuludq_vpaddq_zmm)),
+    (Probe::Mulx, || HaveAdxBmi2::check().and_then(mulx)),
+    (Probe::MulxAdcxAdox, || HaveAdxBmi2::check().and_then(mulx_adcx_adox)),
+    (Probe::Loads, loads),
+    (Probe::LoadsZmm, || HaveIfma::check().and_then(loads_zmm)),
+    (Probe::MulxChain, || HaveAdxBmi2::check().and_then(mulx_chain)),
+    (Probe::Vpmadd52Chain, || HaveIfma::check().and_then(vpmadd52_chain)),
+    (Probe::MulAdc, mul_adc),
 ];
 
 /// Windows per batch, and the rank of the window that is used, counted from the slowest. With other
