@@ -211,7 +211,10 @@ mod private {
 #[macro_export]
 macro_rules! proven {
     // gives each argument a name, to evaluate it outside of `unsafe`
-    (@call $function:tt [$($named:ident)*] [$name:ident $($names:ident)*] $first:expr, $($rest:tt)*) => {
+    (
+        @call $function:tt [$($named:ident)*] [$name:ident $($names:ident)*] $first:expr,
+        $($rest:tt)*
+    ) => {
         match $first {
             $name => $crate::proven!(@call $function [$($named)* $name] [$($names)*] $($rest)*),
         }
@@ -221,7 +224,10 @@ macro_rules! proven {
         // processor has them.
         unsafe { $($function)+($($named),*) }
     };
-    ($proof:expr, $($function:ident)::+ $(::<$($parameter:tt),*>)? ($($argument:expr),* $(,)?)) => {{
+    (
+        $proof:expr,
+        $($function:ident)::+ $(::<$($parameter:tt),*>)? ($($argument:expr),* $(,)?)
+    ) => {{
         {
             fn expect_proof(_: impl $crate::Proof) {}
             expect_proof($proof);

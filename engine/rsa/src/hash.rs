@@ -5,7 +5,10 @@ use core::fmt;
 use zeroize::Zeroize;
 
 macro_rules! hash_functions {
-    ($($(#[$docs:meta])* $hash:ident $([$feature:literal])? = $name:literal, $len:literal, $prefix:expr;)*) => {
+    ($(
+        $(#[$docs:meta])* $hash:ident $([$feature:literal])? =
+            $name:literal, $len:literal, $prefix:expr;
+    )*) => {
         /// A hash function, for messages and for the masks of PSS and OAEP.
         ///
         /// Signatures with the older functions can be forged: they are verified, but
@@ -66,7 +69,8 @@ hash_functions! {
     /// `DigestInfo`, as OpenSSL does. DES reads tables at addresses that depend on the data.
     /// Therefore do not hash secrets with MDC-2, and do not use it in OAEP.
     Mdc2 ["legacy-hashes"] = "MDC-2", 16, [0x04, 0x10];
-    Ripemd160 ["legacy-hashes"] = "RIPEMD-160", 20, digest_info::<4, 15>(20, &[0x2b, 0x24, 3, 2], 1);
+    Ripemd160 ["legacy-hashes"] =
+        "RIPEMD-160", 20, digest_info::<4, 15>(20, &[0x2b, 0x24, 3, 2], 1);
     Sha1 = "SHA-1", 20, digest_info::<4, 15>(20, &[0x2b, 0x0e, 3, 2], 26);
     Sha224 = "SHA-224", 28, digest_info::<8, 19>(28, &NIST, 4);
     Sha256 = "SHA-256", 32, digest_info::<8, 19>(32, &NIST, 1);

@@ -116,8 +116,14 @@ macro_rules! functions {
             /// Returns the state before a message.
             pub fn new(hash: Hash) -> Self {
                 Self(match hash {
-                    $($(#[cfg(feature = $feature)])? Hash::$hash => State::$hash(Default::default()),)*
-                    $(#[cfg(feature = $its_feature)] Hash::$only_value => State::$only_value(Default::default()),)*
+                    $(
+                        $(#[cfg(feature = $feature)])?
+                        Hash::$hash => State::$hash(Default::default()),
+                    )*
+                    $(
+                        #[cfg(feature = $its_feature)]
+                        Hash::$only_value => State::$only_value(Default::default()),
+                    )*
                 })
             }
 
@@ -125,15 +131,24 @@ macro_rules! functions {
             pub fn update(&mut self, piece: &[u8]) {
                 match &mut self.0 {
                     $($(#[cfg(feature = $feature)])? State::$hash(state) => state.update(piece),)*
-                    $(#[cfg(feature = $its_feature)] State::$only_value(state) => state.update(piece),)*
+                    $(
+                        #[cfg(feature = $its_feature)]
+                        State::$only_value(state) => state.update(piece),
+                    )*
                 }
             }
 
             /// Returns the digest of all pieces.
             pub fn finish(self) -> Digest {
                 match self.0 {
-                    $($(#[cfg(feature = $feature)])? State::$hash(state) => Digest::new(&state.finalize_fixed()),)*
-                    $(#[cfg(feature = $its_feature)] State::$only_value(state) => Digest::new(&state.finalize()),)*
+                    $(
+                        $(#[cfg(feature = $feature)])?
+                        State::$hash(state) => Digest::new(&state.finalize_fixed()),
+                    )*
+                    $(
+                        #[cfg(feature = $its_feature)]
+                        State::$only_value(state) => Digest::new(&state.finalize()),
+                    )*
                 }
             }
         }

@@ -11,8 +11,9 @@ const KERNEL_CRATES: [&str; 1] = ["tollgate-mont"];
 const KERNELS_MAY_USE: [&str; 1] = ["zeroize"];
 /// Crates of the ladder that tests of the engine may use: test tools, the checks of kernels, and
 /// the peer of a connection. These pairs are exempt from both rules.
-const ENGINE_TESTS_MAY_USE: [(&str, &str); 9] = [
+const ENGINE_TESTS_MAY_USE: [(&str, &str); 10] = [
     ("tollgate-cpu", "tollgate-rerun"),
+    ("tollgate-cuda", "tollgate-rerun"),
     ("tollgate-curves", "tollgate-bench"),
     ("tollgate-curves", "tollgate-rerun"),
     ("tollgate-mont", "tollgate-judge"),

@@ -106,7 +106,8 @@ pub(super) mod avxifma {
         use super::*;
 
         products!(
-            amm52_mb8_avxifma, ams52_mb8_avxifma, tiles52_avxifma::vex, HaveAvxIfma, pairs, pairs_mut;
+            amm52_mb8_avxifma, ams52_mb8_avxifma, tiles52_avxifma::vex, HaveAvxIfma,
+            pairs, pairs_mut;
             [6, 5] [10, 9] [5, 4]; [6, 5] [10, 9] [5, 4]
         );
     }
@@ -116,7 +117,8 @@ pub(super) mod avxifma {
         use super::*;
 
         products!(
-            amm52_mb8_avxifma, ams52_mb8_avxifma, tiles52_avxifma::evex, HaveAvxIfma, pairs, pairs_mut;
+            amm52_mb8_avxifma, ams52_mb8_avxifma, tiles52_avxifma::evex, HaveAvxIfma,
+            pairs, pairs_mut;
             [6, 5] [10, 9] [5, 4]; [6, 5] [10, 9] [5, 4]
         );
     }

@@ -1,7 +1,7 @@
 // Reductions of products of one tile, K = W <= 20 digits, radix B = 2^52, in each of 8 lanes. The
 // columns of the product come from memory (`mul_tile`, `sq_tile`).
 //
-//   reduce_columns   z[0..W] :== t[0..2W] / B^W (mod m); the second form also reads a part of a table
+//   reduce_columns   z[0..W] :== t[0..2W] / B^W (mod m); the second form also reads part of a table
 //
 // Requires  m odd; 64m <= R = B^W; t <= R*m; k0 = -1/m mod B; b1 = B^-1 mod m, below m.
 // Ensures   z < 2m + t/R. All digits except the last are dirty.

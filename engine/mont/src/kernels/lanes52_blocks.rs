@@ -1,6 +1,6 @@
 //! Lane operations for kernels on numbers in lane blocks, with AVX-512.
 //!
-//! Neighbouring blocks of a number are D lanes apart: 1, or 2 if the lanes of two numbers alternate.
+//! Neighbouring blocks of a number are D lanes apart: 1, or 2 if lanes of two numbers alternate.
 
 use core::arch::x86_64::*;
 

@@ -21,8 +21,8 @@
 // does not need. After them, it would begin when they end, and no other work would overlap with it.
 //
 // Square. t = 2c + d: c are the products of different digits, d the squares of digits. A fold row
-// adds t_i * b1 to t. Here all fold rows but one add t_i * half to c, in the same registers. A column
-// is doubled and gets its half product of d when it is folded, so c and t need no memory. The last
+// adds t_i * b1 to t. Here all fold rows but one add t_i * half to c, in the same registers. A
+// column is doubled and gets its half product of d when it is folded, so c and t need no memory. The last
 // fold row adds t_i * b1 to t: it determines the bound, and 2 * half may be nearly 2m. The rows
 // before add less than 2m * B^{W-1}, the last one less than m * B^W, and the textbook row m * B^W.
 //

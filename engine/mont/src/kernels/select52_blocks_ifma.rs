@@ -54,8 +54,8 @@ fn selected<const K: usize>(z: &mut [V; K], pairs: &[[[V; K]; 2]], pair: &mut V)
 /// Number of pairs of table entries that are read before a square.
 const PART: usize = 4;
 
-/// z := z^{2^squares} * entry(table[index]) / R^{2^squares} by the given product. z stays in registers.
-/// The table has whole pairs, at most PART for each square.
+/// z := z^{2^squares} * entry(table[index]) / R^{2^squares} by the given product. z stays in
+/// registers. The table has whole pairs, at most PART for each square.
 ///
 /// The table is read in parts, one before each square, while the core still waits for the carries
 /// of the previous product. If the code reads after the square, LLVM spills accumulators.

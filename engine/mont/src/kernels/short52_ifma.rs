@@ -1,7 +1,7 @@
 // Products and squares of numbers of one tile, K = W digits, in the form that suits the core.
 //
-//   rows      all columns in registers, two rows at once (`rows52_ifma`): a digit is loaded once for
-//             four multiplications. On Intel's cores loads slow down multiplications.
+//   rows      all columns in registers, two rows at once (`rows52_ifma`): a digit is loaded once
+//             for four multiplications. On Intel's cores loads slow down multiplications.
 //   columns   the columns of the product, then the reduction (`columns52_ifma`), with a loop over
 //             its rows. On Zen 5 loads are free beside multiplications. With 20 digits, the rows of
 //             both squares of a window are 23 kB of code. They took 1.04 times as long as columns
@@ -26,7 +26,7 @@ pub(super) fn amm_short<const W: usize>(
     t: &mut Columns<W>,
     by_rows: bool,
 ) {
-    // with more than 15 digits, the rows of a product are a loop, and as fast on both kinds of cores
+    // with more than 15 digits, the rows of a product are a loop, as fast on both kinds of cores
     if by_rows || W > 15 {
         return amm_rows(z, x, y, m);
     }

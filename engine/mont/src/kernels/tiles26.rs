@@ -220,8 +220,8 @@ macro_rules! tiles26 {
             });
         }
 
-        /// Combines a column of three kinds and a carry. Returns the low half of its digit, the high
-        /// half (the bits above it are a carry), and the carry of the column.
+        /// Combines a column of three kinds and a carry. Returns the low half of its digit, the
+        /// high half (the bits above it are a carry), and the carry of the column.
         #[inline]
         #[target_feature(enable = $isa)]
         fn close([l, h, s]: [V; KINDS], carry: V) -> (V, V, V) {

@@ -3,7 +3,7 @@
 //   mul_tile   t[0..R+W] := t[0..R+W] + a[0..R] * b[0..W]
 //   sq_tile    t[0..2W]  := 2 * t[0..2W] + a[0..W]^2
 //   fold_tile  R fold rows on t[0..R+W+1] against b1[0..W]: t[0..R] become the folded digits
-//   finish     z[0..K] := (t[0..K+1] + q * m) / B, the textbook row that ends a reduction, both groups
+//   finish     z[0..K] := (t[0..K+1] + q * m) / B, the textbook row that ends a reduction
 //   reduce     z[0..K] :== t[0..2K] / B^K (mod m), tile by tile, both groups; K is a multiple of W
 //
 // Fold rows and columns are those of `tiles52_ifma`, but no column is negative, since there is no
@@ -135,8 +135,8 @@ macro_rules! tiles52 {
         }
 
         /// Does R fold rows with the lowest W digits of b1 in group g. t[0..R] become the folded
-        /// digits (dirty); t[R..R+W+1] are the remaining columns. The caller then multiplies t[0..R]
-        /// by the higher blocks of b1.
+        /// digits (dirty); t[R..R+W+1] are the remaining columns. The caller then multiplies
+        /// t[0..R] by the higher blocks of b1.
         #[inline(never)]
         #[target_feature(enable = $isa)]
         fn fold_tile<const W: usize, const R: usize>(
@@ -189,8 +189,8 @@ macro_rules! tiles52 {
             t[R + W][g] = w[W];
         }
 
-        /// z[0..K] := (t + q * m) / B with q = t[0] * k0 mod B, for t of K + 1 columns. All digits of
-        /// z except the last are dirty. The groups are processed in parallel, since the carries of
+        /// z[0..K] := (t + q * m) / B with q = t[0] * k0 mod B, for t of K + 1 columns. All digits
+        /// of z except the last are dirty. The groups are processed in parallel, since the carries of
         /// a group take longer than its row.
         #[inline(never)]
         #[target_feature(enable = $isa)]

@@ -116,8 +116,8 @@ pub(super) fn block_mut<const W: usize>(x: &mut [V]) -> &mut [V; W] {
     x.first_chunk_mut().expect("a whole block")
 }
 
-/// Adds the products of x0 and x1 with the digits of y from $from on to the columns from $at on. Two
-/// rows at once load a digit of y once for four vpmadd52.
+/// Adds the products of x0 and x1 with the digits of y from $from on to the columns from $at on.
+/// Two rows at once load a digit of y once for four vpmadd52.
 macro_rules! two_rows {
     ($w:ident, $at:expr, $W:ident, $x0:expr, $x1:expr, $y:expr, $from:expr) => {
         un!(J < $W {

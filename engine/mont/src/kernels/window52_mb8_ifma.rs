@@ -11,8 +11,8 @@
 // Time      constant: no branch or address depends on z, the table, the index, m, b1 or k0.
 // Model     `window::plain` of amm52_mb8_portable.
 //
-// Uses the functions of ams52_mb8_ifma and amm52_mb8_ifma, but one call for the whole window. With ten
-// digits a square takes 160 cycles, and a call for each square would add 35.
+// Uses the functions of ams52_mb8_ifma and amm52_mb8_ifma, but one call for the whole window. With
+// ten digits a square takes 160 cycles, and a call for each square would add 35.
 //! `window52_mb8_ifma`: squares and a product of one tile, with interleaved reads of the table.
 
 use super::columns52_ifma::Columns;

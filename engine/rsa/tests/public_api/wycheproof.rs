@@ -18,7 +18,11 @@ use crate::is_refusal;
 /// to skip them; `judge` fails if a case does not end as its file says. Returns how many cases are
 /// valid, invalid, acceptable and skipped.
 macro_rules! run_files {
-    ($kind:ident, |$group:ident| $prepare:expr, |$prepared:ident, $case:ident, $place:ident| $judge:expr) => {{
+    (
+        $kind:ident,
+        |$group:ident| $prepare:expr,
+        |$prepared:ident, $case:ident, $place:ident| $judge:expr
+    ) => {{
         let (mut count, mut of_all) = ([0; 4], 0);
         for name in $kind::TestName::all() {
             let set = $kind::TestSet::load(name).unwrap();

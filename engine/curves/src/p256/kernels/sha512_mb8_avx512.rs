@@ -53,7 +53,10 @@ pub(crate) fn sha512_mb8_avx512(block: &[[u64; 8]; 16]) -> [[u64; 8]; 8] {
     let mut w = block.map(vector);
     let [mut a, mut b, mut c, mut d, mut e, mut f, mut g, mut h] = H.map(|word| all(word));
     macro_rules! step {
-        ($k:ident $i:literal: $a:ident $b:ident $c:ident $d:ident $e:ident $f:ident $g:ident $h:ident) => {
+        (
+            $k:ident $i:literal:
+            $a:ident $b:ident $c:ident $d:ident $e:ident $f:ident $g:ident $h:ident
+        ) => {
             let choice = _mm512_ternarylogic_epi64::<0xca>($e, $f, $g);
             let t1 = add(add(add($h, big1($e)), choice), add(all($k[$i]), w[$i]));
             let majority = _mm512_ternarylogic_epi64::<0xe8>($a, $b, $c);
