@@ -90,7 +90,7 @@ impl Multiplies {
     }
 
     /// Counts the multiplications among these instructions.
-    pub(crate) fn of<'a>(code: impl Iterator<Item = &'a Instruction>) -> Self {
+    pub(crate) fn new<'a>(code: impl Iterator<Item = &'a Instruction>) -> Self {
         let mut counts = Self::NONE;
         for instruction in code {
             // LLVM uses the signed instruction if it knows that no sign bit is set.

@@ -9,10 +9,10 @@ pub(crate) fn hidden(mut mask: u64) -> u64 {
     // SAFETY: the template has no instruction. `core::hint::black_box` would store the word.
     unsafe {
         core::arch::asm!(
-            "/* {0} */",
-            inout(reg) mask,
-            options(pure, nomem, nostack, preserves_flags),
-        );
+        "/* {0} */",
+        inout(reg) mask,
+                options(pure, nomem, nostack, preserves_flags),
+            );
     }
     #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     {

@@ -190,7 +190,7 @@ pub(crate) struct Id<F> {
 }
 
 impl<F> Id<F> {
-    const fn of(number: c_int) -> Self {
+    const fn new(number: c_int) -> Self {
         Self { number, of_type: PhantomData }
     }
 
@@ -200,90 +200,90 @@ impl<F> Id<F> {
     }
 }
 
-pub(crate) const OSSL_FUNC_CORE_GET_PARAMS: Id<CoreGetParams> = Id::of(2);
-pub(crate) const OSSL_FUNC_CORE_GET_LIBCTX: Id<CoreGetLibctx> = Id::of(4);
-pub(crate) const OSSL_FUNC_CORE_NEW_ERROR: Id<CoreNewError> = Id::of(5);
-pub(crate) const OSSL_FUNC_CORE_SET_ERROR_DEBUG: Id<CoreSetErrorDebug> = Id::of(6);
-pub(crate) const OSSL_FUNC_CORE_VSET_ERROR: Id<CoreVsetError> = Id::of(7);
-pub(crate) const OSSL_FUNC_CORE_SET_ERROR_MARK: Id<CoreMark> = Id::of(8);
-pub(crate) const OSSL_FUNC_CORE_POP_ERROR_TO_MARK: Id<CoreMark> = Id::of(10);
-pub(crate) const OSSL_FUNC_BIO_GETS: Id<BioGets> = Id::of(49);
+pub(crate) const OSSL_FUNC_CORE_GET_PARAMS: Id<CoreGetParams> = Id::new(2);
+pub(crate) const OSSL_FUNC_CORE_GET_LIBCTX: Id<CoreGetLibctx> = Id::new(4);
+pub(crate) const OSSL_FUNC_CORE_NEW_ERROR: Id<CoreNewError> = Id::new(5);
+pub(crate) const OSSL_FUNC_CORE_SET_ERROR_DEBUG: Id<CoreSetErrorDebug> = Id::new(6);
+pub(crate) const OSSL_FUNC_CORE_VSET_ERROR: Id<CoreVsetError> = Id::new(7);
+pub(crate) const OSSL_FUNC_CORE_SET_ERROR_MARK: Id<CoreMark> = Id::new(8);
+pub(crate) const OSSL_FUNC_CORE_POP_ERROR_TO_MARK: Id<CoreMark> = Id::new(10);
+pub(crate) const OSSL_FUNC_BIO_GETS: Id<BioGets> = Id::new(49);
 
-pub(crate) const OSSL_FUNC_PROVIDER_TEARDOWN: Id<Free> = Id::of(1024);
-pub(crate) const OSSL_FUNC_PROVIDER_GETTABLE_PARAMS: Id<Keys> = Id::of(1025);
-pub(crate) const OSSL_FUNC_PROVIDER_GET_PARAMS: Id<GetParams> = Id::of(1026);
-pub(crate) const OSSL_FUNC_PROVIDER_QUERY_OPERATION: Id<QueryOperation> = Id::of(1027);
-pub(crate) const OSSL_FUNC_PROVIDER_GET_REASON_STRINGS: Id<ReasonStrings> = Id::of(1029);
-pub(crate) const OSSL_FUNC_PROVIDER_GET_CAPABILITIES: Id<Capabilities> = Id::of(1030);
-pub(crate) const OSSL_FUNC_PROVIDER_SELF_TEST: Id<SelfTest> = Id::of(1031);
+pub(crate) const OSSL_FUNC_PROVIDER_TEARDOWN: Id<Free> = Id::new(1024);
+pub(crate) const OSSL_FUNC_PROVIDER_GETTABLE_PARAMS: Id<Keys> = Id::new(1025);
+pub(crate) const OSSL_FUNC_PROVIDER_GET_PARAMS: Id<GetParams> = Id::new(1026);
+pub(crate) const OSSL_FUNC_PROVIDER_QUERY_OPERATION: Id<QueryOperation> = Id::new(1027);
+pub(crate) const OSSL_FUNC_PROVIDER_GET_REASON_STRINGS: Id<ReasonStrings> = Id::new(1029);
+pub(crate) const OSSL_FUNC_PROVIDER_GET_CAPABILITIES: Id<Capabilities> = Id::new(1030);
+pub(crate) const OSSL_FUNC_PROVIDER_SELF_TEST: Id<SelfTest> = Id::new(1031);
 
-pub(crate) const OSSL_FUNC_KEYMGMT_NEW: Id<New> = Id::of(1);
-pub(crate) const OSSL_FUNC_KEYMGMT_GEN_INIT: Id<GenInit> = Id::of(2);
-pub(crate) const OSSL_FUNC_KEYMGMT_GEN_SET_PARAMS: Id<SetParams> = Id::of(4);
-pub(crate) const OSSL_FUNC_KEYMGMT_GEN_SETTABLE_PARAMS: Id<KeysOfContext> = Id::of(5);
-pub(crate) const OSSL_FUNC_KEYMGMT_GEN: Id<Generate> = Id::of(6);
-pub(crate) const OSSL_FUNC_KEYMGMT_GEN_CLEANUP: Id<Free> = Id::of(7);
-pub(crate) const OSSL_FUNC_KEYMGMT_LOAD: Id<Load> = Id::of(8);
-pub(crate) const OSSL_FUNC_KEYMGMT_FREE: Id<Free> = Id::of(10);
-pub(crate) const OSSL_FUNC_KEYMGMT_GET_PARAMS: Id<GetParams> = Id::of(11);
-pub(crate) const OSSL_FUNC_KEYMGMT_GETTABLE_PARAMS: Id<Keys> = Id::of(12);
-pub(crate) const OSSL_FUNC_KEYMGMT_SET_PARAMS: Id<SetParams> = Id::of(13);
-pub(crate) const OSSL_FUNC_KEYMGMT_SETTABLE_PARAMS: Id<Keys> = Id::of(14);
-pub(crate) const OSSL_FUNC_KEYMGMT_QUERY_OPERATION_NAME: Id<OperationName> = Id::of(20);
-pub(crate) const OSSL_FUNC_KEYMGMT_HAS: Id<Has> = Id::of(21);
-pub(crate) const OSSL_FUNC_KEYMGMT_VALIDATE: Id<Validate> = Id::of(22);
-pub(crate) const OSSL_FUNC_KEYMGMT_MATCH: Id<Match> = Id::of(23);
-pub(crate) const OSSL_FUNC_KEYMGMT_IMPORT: Id<Import> = Id::of(40);
-pub(crate) const OSSL_FUNC_KEYMGMT_IMPORT_TYPES: Id<KeysOfSelection> = Id::of(41);
-pub(crate) const OSSL_FUNC_KEYMGMT_EXPORT: Id<Export> = Id::of(42);
-pub(crate) const OSSL_FUNC_KEYMGMT_EXPORT_TYPES: Id<KeysOfSelection> = Id::of(43);
-pub(crate) const OSSL_FUNC_KEYMGMT_DUP: Id<Duplicate> = Id::of(44);
+pub(crate) const OSSL_FUNC_KEYMGMT_NEW: Id<New> = Id::new(1);
+pub(crate) const OSSL_FUNC_KEYMGMT_GEN_INIT: Id<GenInit> = Id::new(2);
+pub(crate) const OSSL_FUNC_KEYMGMT_GEN_SET_PARAMS: Id<SetParams> = Id::new(4);
+pub(crate) const OSSL_FUNC_KEYMGMT_GEN_SETTABLE_PARAMS: Id<KeysOfContext> = Id::new(5);
+pub(crate) const OSSL_FUNC_KEYMGMT_GEN: Id<Generate> = Id::new(6);
+pub(crate) const OSSL_FUNC_KEYMGMT_GEN_CLEANUP: Id<Free> = Id::new(7);
+pub(crate) const OSSL_FUNC_KEYMGMT_LOAD: Id<Load> = Id::new(8);
+pub(crate) const OSSL_FUNC_KEYMGMT_FREE: Id<Free> = Id::new(10);
+pub(crate) const OSSL_FUNC_KEYMGMT_GET_PARAMS: Id<GetParams> = Id::new(11);
+pub(crate) const OSSL_FUNC_KEYMGMT_GETTABLE_PARAMS: Id<Keys> = Id::new(12);
+pub(crate) const OSSL_FUNC_KEYMGMT_SET_PARAMS: Id<SetParams> = Id::new(13);
+pub(crate) const OSSL_FUNC_KEYMGMT_SETTABLE_PARAMS: Id<Keys> = Id::new(14);
+pub(crate) const OSSL_FUNC_KEYMGMT_QUERY_OPERATION_NAME: Id<OperationName> = Id::new(20);
+pub(crate) const OSSL_FUNC_KEYMGMT_HAS: Id<Has> = Id::new(21);
+pub(crate) const OSSL_FUNC_KEYMGMT_VALIDATE: Id<Validate> = Id::new(22);
+pub(crate) const OSSL_FUNC_KEYMGMT_MATCH: Id<Match> = Id::new(23);
+pub(crate) const OSSL_FUNC_KEYMGMT_IMPORT: Id<Import> = Id::new(40);
+pub(crate) const OSSL_FUNC_KEYMGMT_IMPORT_TYPES: Id<KeysOfSelection> = Id::new(41);
+pub(crate) const OSSL_FUNC_KEYMGMT_EXPORT: Id<Export> = Id::new(42);
+pub(crate) const OSSL_FUNC_KEYMGMT_EXPORT_TYPES: Id<KeysOfSelection> = Id::new(43);
+pub(crate) const OSSL_FUNC_KEYMGMT_DUP: Id<Duplicate> = Id::new(44);
 
-pub(crate) const OSSL_FUNC_KEYEXCH_NEWCTX: Id<New> = Id::of(1);
-pub(crate) const OSSL_FUNC_KEYEXCH_INIT: Id<Init> = Id::of(2);
-pub(crate) const OSSL_FUNC_KEYEXCH_DERIVE: Id<Output> = Id::of(3);
-pub(crate) const OSSL_FUNC_KEYEXCH_SET_PEER: Id<SetPeer> = Id::of(4);
-pub(crate) const OSSL_FUNC_KEYEXCH_FREECTX: Id<Free> = Id::of(5);
-pub(crate) const OSSL_FUNC_KEYEXCH_DUPCTX: Id<New> = Id::of(6);
+pub(crate) const OSSL_FUNC_KEYEXCH_NEWCTX: Id<New> = Id::new(1);
+pub(crate) const OSSL_FUNC_KEYEXCH_INIT: Id<Init> = Id::new(2);
+pub(crate) const OSSL_FUNC_KEYEXCH_DERIVE: Id<Output> = Id::new(3);
+pub(crate) const OSSL_FUNC_KEYEXCH_SET_PEER: Id<SetPeer> = Id::new(4);
+pub(crate) const OSSL_FUNC_KEYEXCH_FREECTX: Id<Free> = Id::new(5);
+pub(crate) const OSSL_FUNC_KEYEXCH_DUPCTX: Id<New> = Id::new(6);
 
-pub(crate) const OSSL_FUNC_SIGNATURE_NEWCTX: Id<NewSignature> = Id::of(1);
-pub(crate) const OSSL_FUNC_SIGNATURE_SIGN_INIT: Id<Init> = Id::of(2);
-pub(crate) const OSSL_FUNC_SIGNATURE_SIGN: Id<Transform> = Id::of(3);
-pub(crate) const OSSL_FUNC_SIGNATURE_VERIFY_INIT: Id<Init> = Id::of(4);
-pub(crate) const OSSL_FUNC_SIGNATURE_VERIFY: Id<Verify> = Id::of(5);
-pub(crate) const OSSL_FUNC_SIGNATURE_VERIFY_RECOVER_INIT: Id<Init> = Id::of(6);
-pub(crate) const OSSL_FUNC_SIGNATURE_VERIFY_RECOVER: Id<Transform> = Id::of(7);
-pub(crate) const OSSL_FUNC_SIGNATURE_DIGEST_SIGN_INIT: Id<DigestInit> = Id::of(8);
-pub(crate) const OSSL_FUNC_SIGNATURE_DIGEST_SIGN_UPDATE: Id<Input> = Id::of(9);
-pub(crate) const OSSL_FUNC_SIGNATURE_DIGEST_SIGN_FINAL: Id<Output> = Id::of(10);
-pub(crate) const OSSL_FUNC_SIGNATURE_DIGEST_SIGN: Id<Transform> = Id::of(11);
-pub(crate) const OSSL_FUNC_SIGNATURE_DIGEST_VERIFY_INIT: Id<DigestInit> = Id::of(12);
-pub(crate) const OSSL_FUNC_SIGNATURE_DIGEST_VERIFY_UPDATE: Id<Input> = Id::of(13);
-pub(crate) const OSSL_FUNC_SIGNATURE_DIGEST_VERIFY_FINAL: Id<Input> = Id::of(14);
-pub(crate) const OSSL_FUNC_SIGNATURE_DIGEST_VERIFY: Id<Verify> = Id::of(15);
-pub(crate) const OSSL_FUNC_SIGNATURE_FREECTX: Id<Free> = Id::of(16);
-pub(crate) const OSSL_FUNC_SIGNATURE_DUPCTX: Id<New> = Id::of(17);
-pub(crate) const OSSL_FUNC_SIGNATURE_GET_CTX_PARAMS: Id<GetParams> = Id::of(18);
-pub(crate) const OSSL_FUNC_SIGNATURE_GETTABLE_CTX_PARAMS: Id<KeysOfContext> = Id::of(19);
-pub(crate) const OSSL_FUNC_SIGNATURE_SET_CTX_PARAMS: Id<SetParams> = Id::of(20);
-pub(crate) const OSSL_FUNC_SIGNATURE_SETTABLE_CTX_PARAMS: Id<KeysOfContext> = Id::of(21);
+pub(crate) const OSSL_FUNC_SIGNATURE_NEWCTX: Id<NewSignature> = Id::new(1);
+pub(crate) const OSSL_FUNC_SIGNATURE_SIGN_INIT: Id<Init> = Id::new(2);
+pub(crate) const OSSL_FUNC_SIGNATURE_SIGN: Id<Transform> = Id::new(3);
+pub(crate) const OSSL_FUNC_SIGNATURE_VERIFY_INIT: Id<Init> = Id::new(4);
+pub(crate) const OSSL_FUNC_SIGNATURE_VERIFY: Id<Verify> = Id::new(5);
+pub(crate) const OSSL_FUNC_SIGNATURE_VERIFY_RECOVER_INIT: Id<Init> = Id::new(6);
+pub(crate) const OSSL_FUNC_SIGNATURE_VERIFY_RECOVER: Id<Transform> = Id::new(7);
+pub(crate) const OSSL_FUNC_SIGNATURE_DIGEST_SIGN_INIT: Id<DigestInit> = Id::new(8);
+pub(crate) const OSSL_FUNC_SIGNATURE_DIGEST_SIGN_UPDATE: Id<Input> = Id::new(9);
+pub(crate) const OSSL_FUNC_SIGNATURE_DIGEST_SIGN_FINAL: Id<Output> = Id::new(10);
+pub(crate) const OSSL_FUNC_SIGNATURE_DIGEST_SIGN: Id<Transform> = Id::new(11);
+pub(crate) const OSSL_FUNC_SIGNATURE_DIGEST_VERIFY_INIT: Id<DigestInit> = Id::new(12);
+pub(crate) const OSSL_FUNC_SIGNATURE_DIGEST_VERIFY_UPDATE: Id<Input> = Id::new(13);
+pub(crate) const OSSL_FUNC_SIGNATURE_DIGEST_VERIFY_FINAL: Id<Input> = Id::new(14);
+pub(crate) const OSSL_FUNC_SIGNATURE_DIGEST_VERIFY: Id<Verify> = Id::new(15);
+pub(crate) const OSSL_FUNC_SIGNATURE_FREECTX: Id<Free> = Id::new(16);
+pub(crate) const OSSL_FUNC_SIGNATURE_DUPCTX: Id<New> = Id::new(17);
+pub(crate) const OSSL_FUNC_SIGNATURE_GET_CTX_PARAMS: Id<GetParams> = Id::new(18);
+pub(crate) const OSSL_FUNC_SIGNATURE_GETTABLE_CTX_PARAMS: Id<KeysOfContext> = Id::new(19);
+pub(crate) const OSSL_FUNC_SIGNATURE_SET_CTX_PARAMS: Id<SetParams> = Id::new(20);
+pub(crate) const OSSL_FUNC_SIGNATURE_SETTABLE_CTX_PARAMS: Id<KeysOfContext> = Id::new(21);
 
-pub(crate) const OSSL_FUNC_ASYM_CIPHER_NEWCTX: Id<New> = Id::of(1);
-pub(crate) const OSSL_FUNC_ASYM_CIPHER_ENCRYPT_INIT: Id<Init> = Id::of(2);
-pub(crate) const OSSL_FUNC_ASYM_CIPHER_ENCRYPT: Id<Transform> = Id::of(3);
-pub(crate) const OSSL_FUNC_ASYM_CIPHER_DECRYPT_INIT: Id<Init> = Id::of(4);
-pub(crate) const OSSL_FUNC_ASYM_CIPHER_DECRYPT: Id<Transform> = Id::of(5);
-pub(crate) const OSSL_FUNC_ASYM_CIPHER_FREECTX: Id<Free> = Id::of(6);
-pub(crate) const OSSL_FUNC_ASYM_CIPHER_DUPCTX: Id<New> = Id::of(7);
-pub(crate) const OSSL_FUNC_ASYM_CIPHER_GET_CTX_PARAMS: Id<GetParams> = Id::of(8);
-pub(crate) const OSSL_FUNC_ASYM_CIPHER_GETTABLE_CTX_PARAMS: Id<KeysOfContext> = Id::of(9);
-pub(crate) const OSSL_FUNC_ASYM_CIPHER_SET_CTX_PARAMS: Id<SetParams> = Id::of(10);
-pub(crate) const OSSL_FUNC_ASYM_CIPHER_SETTABLE_CTX_PARAMS: Id<KeysOfContext> = Id::of(11);
+pub(crate) const OSSL_FUNC_ASYM_CIPHER_NEWCTX: Id<New> = Id::new(1);
+pub(crate) const OSSL_FUNC_ASYM_CIPHER_ENCRYPT_INIT: Id<Init> = Id::new(2);
+pub(crate) const OSSL_FUNC_ASYM_CIPHER_ENCRYPT: Id<Transform> = Id::new(3);
+pub(crate) const OSSL_FUNC_ASYM_CIPHER_DECRYPT_INIT: Id<Init> = Id::new(4);
+pub(crate) const OSSL_FUNC_ASYM_CIPHER_DECRYPT: Id<Transform> = Id::new(5);
+pub(crate) const OSSL_FUNC_ASYM_CIPHER_FREECTX: Id<Free> = Id::new(6);
+pub(crate) const OSSL_FUNC_ASYM_CIPHER_DUPCTX: Id<New> = Id::new(7);
+pub(crate) const OSSL_FUNC_ASYM_CIPHER_GET_CTX_PARAMS: Id<GetParams> = Id::new(8);
+pub(crate) const OSSL_FUNC_ASYM_CIPHER_GETTABLE_CTX_PARAMS: Id<KeysOfContext> = Id::new(9);
+pub(crate) const OSSL_FUNC_ASYM_CIPHER_SET_CTX_PARAMS: Id<SetParams> = Id::new(10);
+pub(crate) const OSSL_FUNC_ASYM_CIPHER_SETTABLE_CTX_PARAMS: Id<KeysOfContext> = Id::new(11);
 
-pub(crate) const OSSL_FUNC_DECODER_NEWCTX: Id<New> = Id::of(1);
-pub(crate) const OSSL_FUNC_DECODER_FREECTX: Id<Free> = Id::of(2);
-pub(crate) const OSSL_FUNC_DECODER_DOES_SELECTION: Id<DoesSelection> = Id::of(10);
-pub(crate) const OSSL_FUNC_DECODER_DECODE: Id<Decode> = Id::of(11);
+pub(crate) const OSSL_FUNC_DECODER_NEWCTX: Id<New> = Id::new(1);
+pub(crate) const OSSL_FUNC_DECODER_FREECTX: Id<Free> = Id::new(2);
+pub(crate) const OSSL_FUNC_DECODER_DOES_SELECTION: Id<DoesSelection> = Id::new(10);
+pub(crate) const OSSL_FUNC_DECODER_DECODE: Id<Decode> = Id::new(11);
 
 pub(crate) const OSSL_OP_KEYMGMT: c_int = 10;
 pub(crate) const OSSL_OP_KEYEXCH: c_int = 11;

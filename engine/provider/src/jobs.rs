@@ -63,7 +63,7 @@ impl Jobs {
     ///
     /// libcrypto passed `function` to the provider, and outlives the value.
     pub(crate) unsafe fn of_library(function: *const ()) -> Option<Self> {
-        let library = Library::of(function)?;
+        let library = Library::new(function)?;
         Some(Self {
             // SAFETY: libcrypto's function of this name has this type: async.h.
             current_job: unsafe { library.find(c"ASYNC_get_current_job") }?,

@@ -139,7 +139,7 @@ impl KeymgmtCache {
     /// libcrypto passed `function` to the provider. `context` is the library context that loaded
     /// the provider, or NULL for the default one of this thread. Both outlive the value.
     pub(crate) unsafe fn of_library(function: *const (), context: *mut c_void) -> Option<Self> {
-        let library = Library::of(function)?;
+        let library = Library::new(function)?;
         // SAFETY: libcrypto's function of this name has this type: crypto.h.
         let set_default: SetDefaultContext = unsafe { library.find(c"OSSL_LIB_CTX_set0_default") }?;
         // For libcrypto's functions, NULL is the default context of the calling thread.

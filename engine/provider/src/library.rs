@@ -45,7 +45,7 @@ fn containing(address: *const c_void) -> Option<DlInfo> {
 impl Library {
     /// Returns the library that contains `function`. A program is returned too; it has only the
     /// functions that it exports.
-    pub(crate) fn of(function: *const ()) -> Option<Self> {
+    pub(crate) fn new(function: *const ()) -> Option<Self> {
         let info = containing(function.cast()).filter(|info| !info.dli_fname.is_null())?;
         // SAFETY: the name of a loaded library; RTLD_NOLOAD loads nothing.
         let library = unsafe { dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD) };
@@ -89,8 +89,8 @@ mod tests {
     /// Simulates a program that contains libcrypto statically, beside a libcrypto in a library.
     #[test]
     fn a_program_has_no_functions_of_its_libraries() {
-        let program = Library::of(Library::of as *const ()).unwrap();
-        let library = Library::of(dlsym as *const ()).unwrap();
+        let program = Library::new(Library::new as *const ()).unwrap();
+        let library = Library::new(dlsym as *const ()).unwrap();
         type AnyFunction = unsafe extern "C" fn();
         // SAFETY: not called.
         assert!(unsafe { program.find::<AnyFunction>(c"getpid") }.is_none());

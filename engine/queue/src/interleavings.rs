@@ -74,13 +74,13 @@ fn queue(capacity: usize, units: impl IntoIterator<Item = Doubler>) -> Queue<Dou
 }
 
 fn submit(caller: &Caller<Doubling>, x: u64) -> Ticket<Doubling> {
-    caller.submit(Doubling::of(x)).unwrap()
+    caller.submit(Doubling::new(x)).unwrap()
 }
 
 /// Starts a thread that submits one request and waits for it.
 fn waiting(queue: &Queue<Doubling>, x: u64) -> JoinHandle<()> {
     let caller = queue.caller().unwrap();
-    spawn(move || assert_eq!(caller.run(Doubling::of(x)).unwrap().doubled, 2 * x))
+    spawn(move || assert_eq!(caller.run(Doubling::new(x)).unwrap().doubled, 2 * x))
 }
 
 /// Waits for the threads; afterwards the queue is empty.
@@ -99,7 +99,7 @@ fn two_threads_and_one_unit() {
             let other = waiting(&queue, 1);
             let caller = queue.caller().unwrap();
             for x in [2, 3] {
-                assert_eq!(caller.run(Doubling::of(x)).unwrap().doubled, 2 * x);
+                assert_eq!(caller.run(Doubling::new(x)).unwrap().doubled, 2 * x);
             }
             join(&queue, [other]);
         });
@@ -112,7 +112,7 @@ fn three_threads_and_units_of_width_one_and_two() {
         explore_preempting(2, move || {
             let queue = queue(3, (1..=units).map(Doubler::new));
             let others = [1, 2].map(|x| waiting(&queue, x));
-            assert_eq!(queue.caller().unwrap().run(Doubling::of(3)).unwrap().doubled, 6);
+            assert_eq!(queue.caller().unwrap().run(Doubling::new(3)).unwrap().doubled, 6);
             join(&queue, others);
         });
     }
@@ -174,7 +174,7 @@ fn a_faulty_unit_in_front_of_a_good_one() {
         let bad = Doubler { is_broken: true, ..Doubler::new(1) };
         let queue = queue(2, [bad, Doubler::new(1)]);
         let other = waiting(&queue, 1);
-        assert_eq!(queue.caller().unwrap().run(Doubling::of(2)).unwrap().doubled, 4);
+        assert_eq!(queue.caller().unwrap().run(Doubling::new(2)).unwrap().doubled, 4);
         other.join().unwrap();
         assert_eq!(queue.stats().unwrap().quarantines, 1);
         join(&queue, []);
@@ -190,7 +190,7 @@ fn a_job_that_fails_on_every_unit() {
             let set = Doubling::with(|job| job.misbehaviour = Misbehaviour::FaultsEverywhere);
             caller.run(set).map(|_| ()).unwrap_err()
         });
-        let end = queue.caller().unwrap().run(Doubling::of(2)).map(|answer| answer.doubled);
+        let end = queue.caller().unwrap().run(Doubling::new(2)).map(|answer| answer.doubled);
         // Between the two faults, the good request must find a unit that is not quarantined.
         assert!(matches!(end, Ok(4)), "{end:?}");
         assert_eq!(other.join().unwrap(), Error::Fault);
@@ -199,7 +199,7 @@ fn a_job_that_fails_on_every_unit() {
 }
 
 fn runs_or_is_shut_down(caller: &Caller<Doubling>, x: u64) {
-    match caller.run(Doubling::of(x)) {
+    match caller.run(Doubling::new(x)) {
         Ok(answer) => assert_eq!(answer.doubled, 2 * x),
         Err(error) => assert_eq!(error, Error::ShutDown),
     }
@@ -213,7 +213,7 @@ fn a_shutdown_with_waiting_requests() {
         let other = spawn(move || runs_or_is_shut_down(&caller, 1));
         let ended = queue.shut_down(Duration::from_secs(3600)).unwrap();
         assert_eq!((ended.cancelled, ended.still_running), (0, false));
-        assert!(queue.caller().unwrap().run(Doubling::of(2)).is_err());
+        assert!(queue.caller().unwrap().run(Doubling::new(2)).is_err());
         join(&queue, [other]);
     });
 }

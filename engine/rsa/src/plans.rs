@@ -170,15 +170,6 @@ mod tests {
     }
 
     #[test]
-    fn sizes_differ_and_grow_within_a_table() {
-        for rows in [&IFMA_AGAINST_BLOCKS[..], &IFMA_AGAINST_BLOCKS_INTEL, &IFMA_AGAINST_LIMBS] {
-            for pair in rows.windows(2).filter(|pair| pair[0].operation == pair[1].operation) {
-                assert!(pair[0].bits < pair[1].bits, "{pair:?}");
-            }
-        }
-    }
-
-    #[test]
     fn requests_run_one_by_one_if_the_lane_kernel_is_slow() {
         let plans = Plans::built_in(LimbKernel::best(), LaneKernel::Portable);
         assert_eq!(plans.plan(Private, 2048).cut(20).to_string(), "20 x 1");

@@ -23,7 +23,7 @@ impl Peer {
     /// # Errors
     ///
     /// The socket has no peer, or is no Unix socket.
-    pub fn of(socket: impl AsFd) -> io::Result<Self> {
+    pub fn new(socket: impl AsFd) -> io::Result<Self> {
         let mut peer = libc::ucred { pid: 0, uid: u32::MAX, gid: u32::MAX };
         let mut length =
             libc::socklen_t::try_from(size_of::<libc::ucred>()).map_err(io::Error::other)?;
@@ -56,7 +56,7 @@ mod tests {
         let (socket, _other) = UnixStream::pair().unwrap();
         let uid = rustix::process::getuid().as_raw();
         let process = i32::try_from(std::process::id()).unwrap();
-        assert_eq!(Peer::of(&socket).unwrap(), Peer { uid, process });
-        assert!(Peer::of(UdpSocket::bind("127.0.0.1:0").unwrap()).is_ok_and(|it| it.process == 0));
+        assert_eq!(Peer::new(&socket).unwrap(), Peer { uid, process });
+        assert!(Peer::new(UdpSocket::bind("127.0.0.1:0").unwrap()).is_ok_and(|it| it.process == 0));
     }
 }

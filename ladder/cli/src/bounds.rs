@@ -131,7 +131,7 @@ fn call_for(what: KeyOperation, kernel: Kernel, bits: u32) -> Option<Call> {
 /// Returns the bound of one call of the kernel with this name. It covers all numbers that the call
 /// processes. `None` if the machine's rates are unknown.
 pub(crate) fn of_call(machine: &Machine, name: &str, bits: u32) -> Option<Bound> {
-    let kernel = Kernel::of(name)?;
+    let kernel = Kernel::new(name)?;
     let call = call(kernel, bits)?;
     let Analysis { bound, .. } = machine.kernel(kernel, call)?;
     Some(Bound { cycles: bound.cycles * f64::from(call.numbers), ..bound })
@@ -146,8 +146,8 @@ pub(crate) fn of_operation(
     what: KeyOperation,
 ) -> Option<Bound> {
     let (calls, bits) = calls_of_operation(kernel, key, what);
-    let square = Kernel::of(kernel.square_name())?;
-    let product = Kernel::of(kernel.name())?;
+    let square = Kernel::new(kernel.square_name())?;
+    let product = Kernel::new(kernel.name())?;
     let squares = square.calls(call_for(what, square, bits)?, machine, calls.squares);
     let products = product.calls(call_for(what, product, bits)?, machine, calls.products);
     let mut demand = squares.and(products);
@@ -161,7 +161,7 @@ pub(crate) fn of_operation(
 /// q without reduction.
 fn recombination(machine: &Machine, kernel: Family, key: &Key) -> Demand {
     if let Family::Blocks(blocks) = kernel {
-        let product = Kernel::of(blocks.name());
+        let product = Kernel::new(blocks.name());
         // the call for the modulus n alone, as in a verification
         let called = product.and_then(|product| {
             Some((product, call_for(KeyOperation::Verify, product, key.bits())?))

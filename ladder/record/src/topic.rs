@@ -182,7 +182,7 @@ pub enum Service {
 }
 
 impl Service {
-    fn of(segments: &[&str]) -> Self {
+    fn new(segments: &[&str]) -> Self {
         match segments {
             [key, protocol] => Self::Tls { key: (*key).into(), protocol: (*protocol).into() },
             other => Self::Named(other.join("/")),
@@ -358,9 +358,11 @@ impl From<&str> for Topic {
             ["session", "primitive", first, rest @ ..] => {
                 Self::Primitive([&[*first], rest].concat().join("/"))
             }
-            ["session", service @ ..] if !service.is_empty() => Self::Session(Service::of(service)),
-            ["server", service @ ..] if !service.is_empty() => Self::Server(Service::of(service)),
-            ["fleet", service @ ..] if !service.is_empty() => Self::Fleet(Service::of(service)),
+            ["session", service @ ..] if !service.is_empty() => {
+                Self::Session(Service::new(service))
+            }
+            ["server", service @ ..] if !service.is_empty() => Self::Server(Service::new(service)),
+            ["fleet", service @ ..] if !service.is_empty() => Self::Fleet(Service::new(service)),
             ["simulation", processor, routine] => Self::Simulation {
                 processor: (*processor).to_owned(),
                 routine: (*routine).to_owned(),

@@ -77,7 +77,7 @@ pub(crate) struct Bar {
 
 impl Bar {
     /// Returns the bar of a record.
-    pub(crate) fn of(record: &Record, label: impl Into<String>, colour: Colour) -> Self {
+    pub(crate) fn new(record: &Record, label: impl Into<String>, colour: Colour) -> Self {
         let (point, (low, high)) = (record.estimate.point(), record.estimate.interval());
         Self {
             label: label.into(),
@@ -90,8 +90,8 @@ impl Bar {
 
     /// Returns the bar of a published record, named by its citation.
     pub(crate) fn published(record: &Record, what: &str) -> Self {
-        let cited = Citation::of(record).map_or_else(String::new, |cited| cited.to_string());
-        let bar = Self::of(record, format!("{what} {cited}").trim(), PUBLISHED);
+        let cited = Citation::new(record).map_or_else(String::new, |cited| cited.to_string());
+        let bar = Self::new(record, format!("{what} {cited}").trim(), PUBLISHED);
         Self { interval: None, ..bar }
     }
 

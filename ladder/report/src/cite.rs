@@ -37,7 +37,7 @@ impl Citation {
     /// The key is a key in brackets in the source, else the key of a known title, else the first
     /// word of the source. The year is the last year in the source,
     /// else the last year in the machine's name.
-    pub(crate) fn of(record: &Record) -> Option<Self> {
+    pub(crate) fn new(record: &Record) -> Option<Self> {
         let Kind::Published { source } = &record.kind else {
             return None;
         };
@@ -68,7 +68,7 @@ pub(crate) fn source(record: &Record) -> Option<String> {
     let Kind::Published { source } = &record.kind else {
         return None;
     };
-    Some(format!("{}: {source}", Citation::of(record)?))
+    Some(format!("{}: {source}", Citation::new(record)?))
 }
 
 fn in_brackets(source: &str) -> Option<String> {
@@ -100,7 +100,7 @@ mod tests {
         let figure = (CYCLES_PER_SESSION, Unit::Cycles, Estimate::exact(1.0).unwrap());
         let kind = Kind::Published { source: source.into() };
         let record = Record::new(subject.parse().unwrap(), figure, kind, Machine::unknown(cpu));
-        Citation::of(&record).unwrap().to_string()
+        Citation::new(&record).unwrap().to_string()
     }
 
     #[test]

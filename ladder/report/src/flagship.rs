@@ -25,10 +25,10 @@ pub(crate) struct Flagship {
 impl Flagship {
     /// Returns RSA-2048 and 14 KB if sessions or servers with them are recorded; otherwise the
     /// first recorded key and payload.
-    pub(crate) fn of(records: &[Record]) -> Self {
+    pub(crate) fn new(records: &[Record]) -> Self {
         let of_rungs = |record: &Record| {
             matches!(record.subject.topic(), Topic::Session(_) | Topic::Server(_))
-                && Origin::of(record) != Published
+                && Origin::new(record) != Published
         };
         let subjects = Lookup(records).subjects(of_rungs);
         let keys: Vec<&Key> = subjects.iter().filter_map(|subject| subject.key()).collect();

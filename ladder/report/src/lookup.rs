@@ -20,7 +20,7 @@ pub(crate) enum Origin {
 
 impl Origin {
     /// Returns the origin of a record.
-    pub(crate) const fn of(record: &Record) -> Self {
+    pub(crate) const fn new(record: &Record) -> Self {
         match record.kind {
             Kind::Measured => Self::Measured,
             Kind::Predicted { .. } => Self::Predicted,
@@ -56,7 +56,7 @@ impl<'a> Lookup<'a> {
         origin: Origin,
         quantity: Quantity,
     ) -> impl DoubleEndedIterator<Item = &'a Record> {
-        let is_wanted = move |r: &&Record| Origin::of(r) == origin && r.quantity == quantity;
+        let is_wanted = move |r: &&Record| Origin::new(r) == origin && r.quantity == quantity;
         self.0.iter().filter(is_wanted)
     }
 
@@ -69,7 +69,7 @@ impl<'a> Lookup<'a> {
         unit: Unit,
     ) -> Option<&'a Record> {
         self.0.iter().rev().find(|record| {
-            Origin::of(record) == origin
+            Origin::new(record) == origin
                 && record.subject == *subject
                 && record.quantity == quantity
                 && record.unit == unit
@@ -105,7 +105,7 @@ pub(crate) fn latest(records: &[Record]) -> Vec<Record> {
     let mut places: BTreeMap<(&Subject, &Quantity, Unit, Origin), usize> = BTreeMap::new();
     let mut kept: Vec<&Record> = Vec::new();
     for record in records {
-        let name = (&record.subject, &record.quantity, record.unit, Origin::of(record));
+        let name = (&record.subject, &record.quantity, record.unit, Origin::new(record));
         let place = *places.entry(name).or_insert(kept.len());
         match kept.get_mut(place) {
             Some(earlier) => *earlier = record,

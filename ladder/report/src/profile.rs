@@ -34,7 +34,7 @@ pub fn table(records: &[Record]) -> String {
 pub(crate) fn tables(records: &[Record]) -> Vec<(String, Table)> {
     let lookup = Lookup(records);
     let is_profiled = |record: &Record| {
-        Origin::of(record) == Measured
+        Origin::new(record) == Measured
             && matches!(record.subject.topic(), Topic::Session(_))
             && record.quantity == CYCLES_PER_SESSION
             && record.subject.parameter(PART).is_some()
@@ -183,7 +183,7 @@ fn sum(lookup: Lookup<'_>, server: &Subject, origin: Origin, of: fn(&str) -> boo
     };
     let parts = lookup.subjects(|record| {
         let part = record.subject.parameter(PART);
-        Origin::of(record) == origin
+        Origin::new(record) == origin
             && record.quantity == CYCLES_PER_SESSION
             && part.is_some_and(|part| part != PART_IDLE && of(part))
             && record.subject.parameter(DETAIL).is_none()

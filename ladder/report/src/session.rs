@@ -104,7 +104,7 @@ pub(crate) fn sessions(records: &[Record], published: bool) -> Vec<Session<'_>> 
     let origin = if published { Published } else { Predicted };
     let lookup = Lookup(records);
     let takes = |record: &Record| {
-        let of = Origin::of(record);
+        let of = Origin::new(record);
         matches!(record.subject.topic(), Topic::Session(_))
             && record.quantity == CYCLES_PER_SESSION
             && record.unit == Unit::Cycles

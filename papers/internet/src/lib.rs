@@ -11,7 +11,7 @@
 //! use tollgate_mont::{Kernel, Modulus, Shape};
 //!
 //! let m = Modulus::<u64>::new(&[0xffff_ffff_ffff_ffc5], Shape::limbs(64)).unwrap();
-//! let numbers = Numbers::of(&m);
+//! let numbers = Numbers::new(&m);
 //! let kernel = Method::Cios.kernel(&numbers);
 //! let (mut t, mut x, mut z) = (vec![0; m.scratch_words()], vec![0; m.k()], vec![0; m.k()]);
 //! let mut three = vec![0; m.k()];

@@ -25,7 +25,7 @@ impl core::fmt::Debug for Numbers {
 impl Numbers {
     /// Returns the constants of a modulus of the engine. Constant time for its number of limbs.
     #[must_use]
-    pub fn of(m: &Modulus<u64>) -> Self {
+    pub fn new(m: &Modulus<u64>) -> Self {
         let m = m.m().to_vec();
         let k0 = negative_inverse(m[0]);
         Self { inverse: whole_inverse(&m, k0), m, k0 }
@@ -90,7 +90,7 @@ mod tests {
                 *last = *last & (top - 1) | top;
                 m[0] |= 1;
                 let modulus = Modulus::<u64>::new(&m, Shape::limbs(bits)).unwrap();
-                let numbers = Numbers::of(&modulus);
+                let numbers = Numbers::new(&modulus);
                 let (m, one) = (number(modulus.m()), BigUint::from(1u8));
                 let r = &one << (64 * modulus.k());
                 assert_eq!((number(&numbers.inverse) * &m + 1u8) % &r, BigUint::ZERO);
@@ -102,6 +102,6 @@ mod tests {
     #[test]
     fn debug_says_nothing() {
         let modulus = Modulus::<u64>::new(&[u64::MAX; 4], Shape::limbs(256)).unwrap();
-        assert_eq!(format!("{:?}", Numbers::of(&modulus)), "Numbers { K: 4, .. }");
+        assert_eq!(format!("{:?}", Numbers::new(&modulus)), "Numbers { K: 4, .. }");
     }
 }

@@ -22,14 +22,14 @@ impl Kernel for Tested {
         self.0.square_name()
     }
     fn amm(self, z: &mut [u64], x: &[u64], y: &[u64], m: &Modulus<u64>, t: &mut [u64]) {
-        self.0.kernel(&Numbers::of(m)).amm(z, x, y, m, t);
+        self.0.kernel(&Numbers::new(m)).amm(z, x, y, m, t);
     }
     fn ams(self, z: &mut [u64], x: &[u64], m: &Modulus<u64>, t: &mut [u64]) {
-        self.0.kernel(&Numbers::of(m)).ams(z, x, m, t);
+        self.0.kernel(&Numbers::new(m)).ams(z, x, m, t);
     }
     fn select(self, z: &mut [u64], table: &[u64], index: u64) {
         let m = Modulus::<u64>::new(&[5], Shape::limbs(128)).unwrap();
-        self.0.kernel(&Numbers::of(&m)).select(z, table, index);
+        self.0.kernel(&Numbers::new(&m)).select(z, table, index);
     }
 }
 
@@ -60,7 +60,7 @@ fn selects_and_the_engines_exponentiations_are_right() {
 #[test]
 fn constants_of_another_modulus_are_refused() {
     let [a, b] = [3, 5].map(|m| Modulus::<u64>::new(&[m], Shape::limbs(128)).unwrap());
-    let numbers = Numbers::of(&a);
+    let numbers = Numbers::new(&a);
     let kernel = Method::Sos.kernel(&numbers);
     let run = |m: &Modulus<u64>, z: usize| {
         let mut t = vec![0; m.scratch_words()];

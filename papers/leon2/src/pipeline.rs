@@ -24,7 +24,7 @@ pub struct Slot {
 impl Slot {
     /// Returns the properties of an instruction.
     #[must_use]
-    pub fn of(i: &Instruction) -> Self {
+    pub fn new(i: &Instruction) -> Self {
         let pair = matches!(i.row.cost, Cost::LoadDouble | Cost::StoreDouble);
         let loads = matches!(i.row.cost, Cost::Load | Cost::LoadDouble | Cost::Atomic);
         let second = if pair { i.rd | 1 } else { 0 };

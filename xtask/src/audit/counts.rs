@@ -23,7 +23,7 @@ pub(super) fn check(program: &Program, rows: &[Row]) -> Vec<String> {
         findings.extend(differences(function, &(row.work)(&Row::numbers(parameters))));
     }
     for part in program.parts.values().filter(|part| !kernels::is_portable(&part.name)) {
-        let counted = Multiplies::of(part.code.iter());
+        let counted = Multiplies::new(part.code.iter());
         if counted != Multiplies::NONE {
             findings.push(format!("{}: {counted}; no row declares them", part.name));
         }
@@ -39,7 +39,7 @@ fn differences(function: &Function, declared: &Work) -> Vec<String> {
     let mut findings = Vec::new();
     for (first, body) in &loops {
         let inside = function.code.iter().filter(|i| body.contains(&i.address));
-        let counted = Multiplies::of(inside);
+        let counted = Multiplies::new(inside);
         if !is_passes(counted, &declared.passes) {
             let passes: Vec<String> = declared.passes.iter().map(ToString::to_string).collect();
             let declared = if passes.is_empty() { "none".into() } else { passes.join(", or ") };
@@ -49,7 +49,7 @@ fn differences(function: &Function, declared: &Work) -> Vec<String> {
         }
     }
     let outside = |at: u64| !loops.values().any(|body| body.contains(&at));
-    let counted = Multiplies::of(function.code.iter().filter(|i| outside(i.address)));
+    let counted = Multiplies::new(function.code.iter().filter(|i| outside(i.address)));
     if !counted.less(declared.once).is_some_and(|rest| is_passes(rest, &declared.passes)) {
         let declared = declared.once;
         findings.push(format!(

@@ -60,7 +60,7 @@ fn constants_equal_the_headers() {
         let (_, value) = rest.split_once('=').unwrap();
         let value = value.trim().trim_end_matches(';');
         let value =
-            value.strip_prefix("Id::of(").and_then(|id| id.strip_suffix(')')).unwrap_or(value);
+            value.strip_prefix("Id::new(").and_then(|id| id.strip_suffix(')')).unwrap_or(value);
         let known = composed.iter().any(|part| name.contains(part));
         if known || value.contains('|') || name == "OSSL_PARAM_UNMODIFIED" || name == "END" {
             continue;

@@ -18,7 +18,7 @@ fn is_found_out(
             .unwrap();
     let caller = queue.caller().unwrap();
     for batch in 0..=batches {
-        let tickets = [1, 2, 3, 4].map(|x| caller.submit(Doubling::of(4 * batch + x)).unwrap());
+        let tickets = [1, 2, 3, 4].map(|x| caller.submit(Doubling::new(4 * batch + x)).unwrap());
         for (x, ticket) in (4 * batch + 1..).zip(tickets) {
             assert_eq!(doubled(ticket.wait()), 2 * x, "{cause:?}");
         }
@@ -59,7 +59,7 @@ fn a_fault_leaves_no_result_for_others() {
         Instead(Doubler::new(4), says_done).boxed(),
     ];
     let queue = Toy::start(Config::with_capacity(8), units).unwrap();
-    let end = queue.caller().unwrap().run(Doubling::of(1)).map(|answer| answer.doubled);
+    let end = queue.caller().unwrap().run(Doubling::new(1)).map(|answer| answer.doubled);
     assert_eq!(end, Err(Error::Fault));
 }
 
@@ -92,12 +92,12 @@ fn a_request_that_a_unit_keeps_is_a_fault() {
         Toy::start(config, [Instead(Doubler::new(2), run).boxed(), Doubler::new(2).boxed()])
             .unwrap();
     let caller = queue.caller().unwrap();
-    let tickets = [1, 2].map(|x| caller.submit(Doubling::of(x)).unwrap());
+    let tickets = [1, 2].map(|x| caller.submit(Doubling::new(x)).unwrap());
     let ends = tickets.map(|ticket| ticket.wait().map(|answer| answer.doubled));
     assert_eq!(ends, [Err(Error::Fault), Ok(4)]);
     let out = Event::Quarantined { unit: "instead".into(), cause: Cause::Exchange };
     assert_eq!(*events.lock().unwrap(), [out]);
-    assert_eq!(doubled(caller.submit(Doubling::of(3)).unwrap().wait()), 6, "by the other unit");
+    assert_eq!(doubled(caller.submit(Doubling::new(3)).unwrap().wait()), 6, "by the other unit");
     assert_eq!(queue.slots_in_use().unwrap(), 0);
 }
 
@@ -125,6 +125,6 @@ fn a_unit_whose_width_panics_does_not_stop_others() {
     let unit: Box<dyn Unit<Doubling>> = Box::new(Panics(Doubler::new(1)));
     let queue = Toy::start(Config::with_capacity(8), [unit]).unwrap();
     let caller = queue.caller().unwrap();
-    let tickets = [1, 2].map(|x| caller.submit(Doubling::of(x)).unwrap());
+    let tickets = [1, 2].map(|x| caller.submit(Doubling::new(x)).unwrap());
     assert_eq!(tickets.map(|ticket| doubled(ticket.wait())), [2, 4]);
 }

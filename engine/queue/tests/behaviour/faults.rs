@@ -12,7 +12,7 @@ use super::{doubled, four, listening, queue};
 fn a_refused_job_does_not_affect_others() {
     let (queue, caller, _) = four();
     let refused = Doubling::with(|job| job.misbehaviour = Misbehaviour::IsRefused);
-    let (bad, good) = (caller.submit(refused).unwrap(), caller.submit(Doubling::of(2)).unwrap());
+    let (bad, good) = (caller.submit(refused).unwrap(), caller.submit(Doubling::new(2)).unwrap());
     assert_eq!(bad.wait().unwrap_err(), Error::Rejected(Refused));
     assert_eq!(doubled(good.wait()), 4);
     assert_eq!(caller.submit(|_| Err(Refused)).unwrap_err(), Error::Rejected(Refused));
@@ -26,7 +26,7 @@ fn a_faulty_unit_is_quarantined_and_its_requests_run_elsewhere() {
     let bad = Doubler { is_broken: true, name: "bad", ..Doubler::new(4) };
     let queue = queue(config, [bad, Doubler::new(4)]);
     let caller = queue.caller().unwrap();
-    let tickets = [1, 2, 3].map(|x| caller.submit(Doubling::of(x)).unwrap());
+    let tickets = [1, 2, 3].map(|x| caller.submit(Doubling::new(x)).unwrap());
     assert_eq!(tickets.map(|ticket| doubled(ticket.wait())), [2, 4, 6]);
     let stats = queue.stats().unwrap();
     assert_eq!((stats.faults, stats.retried, stats.quarantines, stats.done), (3, 3, 1, 3));
@@ -41,10 +41,10 @@ fn requests_fail_with_no_unit_after_the_last_unit_failed() {
     let broken = Doubler { is_broken: true, self_tests_passed: 1, ..Doubler::new(1) };
     let queue = queue(config, [broken]);
     let caller = queue.caller().unwrap();
-    let [first, second] = [1, 2].map(|x| caller.submit(Doubling::of(x)).unwrap());
+    let [first, second] = [1, 2].map(|x| caller.submit(Doubling::new(x)).unwrap());
     assert_eq!(first.wait().unwrap_err(), Error::Fault);
     assert_eq!(second.wait().unwrap_err(), Error::NoUnit);
-    assert_eq!(caller.submit(Doubling::of(3)).unwrap_err(), Error::NoUnit);
+    assert_eq!(caller.submit(Doubling::new(3)).unwrap_err(), Error::NoUnit);
     assert_eq!(events.lock().unwrap().last(), Some(&Event::NoUnitLeft));
 }
 
@@ -54,7 +54,7 @@ fn a_job_that_fails_on_two_good_units_quarantines_none() {
     let queue = queue(config, [1, 2].map(|_| Doubler::new(2)));
     let caller = queue.caller().unwrap();
     let bad = Doubling::with(|job| job.misbehaviour = Misbehaviour::FaultsEverywhere);
-    let (bad, good) = (caller.submit(bad).unwrap(), caller.submit(Doubling::of(2)).unwrap());
+    let (bad, good) = (caller.submit(bad).unwrap(), caller.submit(Doubling::new(2)).unwrap());
     assert_eq!(bad.wait().unwrap_err(), Error::Fault);
     assert_eq!(doubled(good.wait()), 4);
     let names: Vec<_> = events.lock().unwrap().iter().map(core::mem::discriminant).collect();
@@ -64,7 +64,7 @@ fn a_job_that_fails_on_two_good_units_quarantines_none() {
         Event::Readmitted { unit: unit() },
     ];
     assert_eq!(names, expected.each_ref().map(core::mem::discriminant));
-    assert_eq!(caller.run(Doubling::of(5)).unwrap().doubled, 10);
+    assert_eq!(caller.run(Doubling::new(5)).unwrap().doubled, 10);
 }
 
 #[test]
@@ -74,10 +74,10 @@ fn a_unit_that_panics_or_fails_its_self_test_is_quarantined() {
     let queue = queue(config, [bad, Doubler::new(2), Doubler::new(2)]);
     let caller = queue.caller().unwrap();
     let panics = Doubling::with(|job| job.misbehaviour = Misbehaviour::Panics);
-    let (bad, with_it) = (caller.submit(panics).unwrap(), caller.submit(Doubling::of(2)).unwrap());
+    let (bad, with_it) = (caller.submit(panics).unwrap(), caller.submit(Doubling::new(2)).unwrap());
     assert_eq!(bad.wait().unwrap_err(), Error::UnitPanicked);
     assert_eq!(with_it.wait().unwrap_err(), Error::UnitPanicked);
-    assert_eq!(caller.run(Doubling::of(3)).unwrap().doubled, 6);
+    assert_eq!(caller.run(Doubling::new(3)).unwrap().doubled, 6);
     assert_eq!(queue.readmit().unwrap(), 0, "neither is readmitted");
     let causes = events.lock().unwrap().clone();
     let cause = |event: &Event| match event {
@@ -96,7 +96,7 @@ fn a_request_after_the_last_unit_failed_gets_an_error() {
     let (slow, other) = (queue.caller().unwrap(), queue.caller().unwrap());
     let fill = |job: &mut Doubling| {
         job.x = 1;
-        assert_eq!(other.run(Doubling::of(2)).unwrap_err(), Error::Fault);
+        assert_eq!(other.run(Doubling::new(2)).unwrap_err(), Error::Fault);
         Ok(())
     };
     assert_eq!(slow.submit(fill).unwrap_err(), Error::NoUnit);
@@ -130,6 +130,6 @@ fn jobs_that_fail_everywhere_do_not_quarantine_all_units() {
                 });
             }
         });
-        assert_eq!(good.run(Doubling::of(4)).map(|a| a.doubled), Ok(8), "{units} units");
+        assert_eq!(good.run(Doubling::new(4)).map(|a| a.doubled), Ok(8), "{units} units");
     }
 }

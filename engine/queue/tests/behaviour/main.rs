@@ -48,7 +48,7 @@ fn busy() -> (Toy, Caller<Doubling>, mpsc::Sender<()>, thread::JoinHandle<u64>) 
     let (unit, has_entered, go_on) = gated(1);
     let queue = queue(Config::with_capacity(8), [unit]);
     let caller = queue.caller().unwrap();
-    let first = caller.submit(Doubling::of(1)).unwrap();
+    let first = caller.submit(Doubling::new(1)).unwrap();
     let leader = thread::spawn(|| doubled(first.wait()));
     has_entered.recv().unwrap();
     (queue, caller, go_on, leader)

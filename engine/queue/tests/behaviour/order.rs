@@ -11,7 +11,7 @@ use super::{Toy, doubled, four, queue};
 #[test]
 fn a_batch_contains_all_waiting_requests() {
     let (queue, caller, log) = four();
-    let tickets: Vec<_> = (1..=6).map(|x| caller.submit(Doubling::of(x)).unwrap()).collect();
+    let tickets: Vec<_> = (1..=6).map(|x| caller.submit(Doubling::new(x)).unwrap()).collect();
     for (x, ticket) in (1..).zip(tickets) {
         assert_eq!(doubled(ticket.wait()), 2 * x);
     }
@@ -38,18 +38,18 @@ fn classes_do_not_mix() {
 #[test]
 fn a_full_queue_refuses_and_keeps_its_requests() {
     let (queue, caller, _) = four();
-    let mut held: Vec<_> = (0..8).map(|x| caller.submit(Doubling::of(x)).unwrap()).collect();
-    let refusal = caller.submit(Doubling::of(9)).unwrap_err();
+    let mut held: Vec<_> = (0..8).map(|x| caller.submit(Doubling::new(x)).unwrap()).collect();
+    let refusal = caller.submit(Doubling::new(9)).unwrap_err();
     assert_eq!(refusal, Error::CallerFull { slots_per_caller_max: 8 });
     let other = queue.caller().unwrap();
-    let others: Vec<_> = (0..8).map(|x| other.submit(Doubling::of(x)).unwrap()).collect();
+    let others: Vec<_> = (0..8).map(|x| other.submit(Doubling::new(x)).unwrap()).collect();
     let third = queue.caller().unwrap();
-    assert_eq!(third.submit(Doubling::of(1)).unwrap_err(), Error::Full { capacity: 16 });
+    assert_eq!(third.submit(Doubling::new(1)).unwrap_err(), Error::Full { capacity: 16 });
     assert_eq!(queue.stats().unwrap().turned_away, 2);
     let answer = held.remove(0).wait().unwrap();
-    assert!(third.submit(Doubling::of(1)).is_err(), "a held answer occupies its slot");
+    assert!(third.submit(Doubling::new(1)).is_err(), "a held answer occupies its slot");
     drop(answer);
-    assert_eq!(third.run(Doubling::of(3)).unwrap().doubled, 6);
+    assert_eq!(third.run(Doubling::new(3)).unwrap().doubled, 6);
     drop((held, others));
     assert_eq!(queue.slots_in_use().unwrap(), 0);
 }
@@ -61,7 +61,7 @@ fn a_flood_of_one_caller_or_key_does_not_block_others() {
         let log = Arc::clone(&unit.log);
         let queue = queue(Config::with_capacity(64), [unit]);
         let (flood, modest) = (queue.caller().unwrap(), queue.caller().unwrap());
-        let tickets: Vec<_> = (0..30).map(|x| flood.submit(Doubling::of(x)).unwrap()).collect();
+        let tickets: Vec<_> = (0..30).map(|x| flood.submit(Doubling::new(x)).unwrap()).collect();
         let modest = if by_key { &flood } else { &modest };
         let key = u64::from(by_key);
         let set = Doubling::with(|job| (job.x, job.key) = (99, key));
@@ -81,14 +81,14 @@ fn a_lingering_leader_takes_new_requests() {
     let log = Arc::clone(&unit.log);
     let queue = queue(config, [unit]);
     let caller = queue.caller().unwrap();
-    let submit = |x| caller.submit(Doubling::of(x)).unwrap();
+    let submit = |x| caller.submit(Doubling::new(x)).unwrap();
     // Repeat until requests arrive fast enough; the machine may be busy.
     while queue.stats().unwrap().lingered == 0 {
         let pair = [submit(1), submit(2)];
         pair.into_iter().for_each(|ticket| drop(ticket.wait().unwrap()));
         thread::scope(|scope| {
-            scope.spawn(|| caller.run(Doubling::of(3)).unwrap());
-            assert_eq!(caller.run(Doubling::of(4)).unwrap().doubled, 8);
+            scope.spawn(|| caller.run(Doubling::new(3)).unwrap());
+            assert_eq!(caller.run(Doubling::new(4)).unwrap().doubled, 8);
         });
     }
     assert!(
@@ -102,7 +102,7 @@ fn numbers_of_dropped_callers_are_reused() {
     let (queue, first, _) = four();
     let number = |caller: &Caller<_>| format!("{caller:?}");
     let second = queue.caller().unwrap();
-    let (name, ticket) = (number(&second), second.submit(Doubling::of(1)).unwrap());
+    let (name, ticket) = (number(&second), second.submit(Doubling::new(1)).unwrap());
     drop(second);
     let third = queue.caller().unwrap();
     assert_ne!(number(&third), name, "the dropped caller still has a request");

@@ -18,13 +18,13 @@ use super::{busy, doubled, four, gated, queue};
 fn a_dropped_ticket_cancels_its_request() {
     // dropped before the request runs
     let (queue, caller, log) = four();
-    drop(caller.submit(Doubling::of(1)).unwrap());
-    assert_eq!(caller.run(Doubling::of(2)).unwrap().doubled, 4);
+    drop(caller.submit(Doubling::new(1)).unwrap());
+    assert_eq!(caller.run(Doubling::new(2)).unwrap().doubled, 4);
     assert_eq!(*log.lock().unwrap(), [[2]], "it was never run");
     assert_eq!(queue.stats().unwrap().cancelled, 1);
 
     // dropped after the request has run
-    let [first, second] = [1, 2].map(|x| caller.submit(Doubling::of(x)).unwrap());
+    let [first, second] = [1, 2].map(|x| caller.submit(Doubling::new(x)).unwrap());
     assert_eq!(doubled(second.wait()), 4);
     drop(first);
     assert_eq!(queue.slots_in_use().unwrap(), 0);
@@ -33,7 +33,7 @@ fn a_dropped_ticket_cancels_its_request() {
     let (unit, has_entered, go_on) = gated(4);
     let queue = self::queue(Config::with_capacity(4), [unit]);
     let caller = queue.caller().unwrap();
-    let [first, second] = [1, 2].map(|x| caller.submit(Doubling::of(x)).unwrap());
+    let [first, second] = [1, 2].map(|x| caller.submit(Doubling::new(x)).unwrap());
     let leader = thread::spawn(|| doubled(second.wait()));
     has_entered.recv().unwrap();
     drop(first);
@@ -74,7 +74,7 @@ fn tickets_are_futures() {
             let caller = queue.caller().unwrap();
             thread::spawn(move || {
                 for x in 1..200 {
-                    let ticket = caller.submit(Doubling::of(1000 * t + x)).unwrap();
+                    let ticket = caller.submit(Doubling::new(1000 * t + x)).unwrap();
                     assert_eq!(doubled(block_on(ticket)), 2 * (1000 * t + x));
                 }
             })
@@ -87,7 +87,7 @@ fn tickets_are_futures() {
 #[test]
 fn a_waiting_future_is_woken_when_the_unit_becomes_idle() {
     let (_queue, caller, go_on, leader) = busy();
-    let mut futures = [2, 3].map(|x| caller.submit(Doubling::of(x)).unwrap());
+    let mut futures = [2, 3].map(|x| caller.submit(Doubling::new(x)).unwrap());
     let counters = [0, 1].map(|_| Arc::new(CountingWaker(AtomicUsize::new(0), thread::current())));
     for (future, counter) in futures.iter_mut().zip(&counters) {
         let waker = Waker::from(Arc::clone(counter));
@@ -114,7 +114,7 @@ fn a_waker_may_hold_a_ticket() {
     thread::spawn(move || {
         let (queue, caller, go_on, leader) = busy();
         let mut poll = |how: usize| {
-            let [held, mut polled] = [2, 3].map(|x| caller.submit(Doubling::of(x)).unwrap());
+            let [held, mut polled] = [2, 3].map(|x| caller.submit(Doubling::new(x)).unwrap());
             let waker = Waker::from(Arc::new(Holds { _ticket: Mutex::new(held) }));
             assert!(pin!(&mut polled).poll(&mut Context::from_waker(&waker)).is_pending());
             drop(waker); // the queue has the last clone

@@ -68,7 +68,7 @@ impl Doubling {
         (self.doubled, self.is_doubled) = (2 * self.x, true);
     }
 
-    pub fn of(x: u64) -> impl FnOnce(&mut Self) -> Result<(), Refused> {
+    pub fn new(x: u64) -> impl FnOnce(&mut Self) -> Result<(), Refused> {
         Self::with(move |job| job.x = x)
     }
 

@@ -17,7 +17,7 @@ use crate::parts::KeyParts;
 pub(super) const RSA_KEY: &str = "the SEQUENCE of the RSA key";
 
 pub(super) fn private(der: &[u8]) -> Result<KeyParts, Error> {
-    let found = match Shape::of(der)? {
+    let found = match Shape::new(der)? {
         Shape::Pkcs1 => return private_pkcs1(der),
         Shape::Pkcs8 => {
             let info = PrivateKeyInfoRef::from_der(der);
@@ -32,7 +32,7 @@ pub(super) fn private(der: &[u8]) -> Result<KeyParts, Error> {
 }
 
 pub(super) fn public(der: &[u8]) -> Result<(Vec<u8>, Vec<u8>), Error> {
-    let found = match Shape::of(der)? {
+    let found = match Shape::new(der)? {
         Shape::Pkcs1Public => return public_pkcs1(der),
         Shape::Spki => {
             let info = SubjectPublicKeyInfoRef::from_der(der);
@@ -123,7 +123,7 @@ enum Shape {
 }
 
 impl Shape {
-    fn of(der: &[u8]) -> Result<Self, Error> {
+    fn new(der: &[u8]) -> Result<Self, Error> {
         let field = "the outer SEQUENCE";
         let outer = AnyRef::from_der(der).map_err(malformed(field))?;
         let mut reader = SliceReader::new(outer.value()).map_err(malformed(field))?;

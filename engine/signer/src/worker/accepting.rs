@@ -57,7 +57,7 @@ impl Worker {
             return Ok(None);
         };
         self.shared.counters.unix.fetch_add(1, Ordering::Relaxed);
-        let Ok(Peer { uid, process }) = Peer::of(&socket) else {
+        let Ok(Peer { uid, process }) = Peer::new(&socket) else {
             return Ok(Some((None, "unknown".to_owned(), None)));
         };
         let text = format!("uid {uid}, process {process}");

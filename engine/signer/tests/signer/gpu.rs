@@ -129,7 +129,8 @@ fn start(workers: usize, fill: usize) -> (Rig, Arc<Control>) {
     let (folder, control) = (Folder::new(), Control::new(Fault::None));
     let device = emulated(&folder, fill, &control);
     let text = text(&folder).replace("workers = 2", &format!("workers = {workers}"));
-    let rig = Rig::of(folder, &text, |config, say| Signer::start_on(config, device, always(), say));
+    let rig =
+        Rig::new(folder, &text, |config, say| Signer::start_on(config, device, always(), say));
     assert_eq!(said(&rig), ["large batches of RSA operations may go to Emulated H200"]);
     (rig, control)
 }

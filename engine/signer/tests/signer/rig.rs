@@ -104,11 +104,11 @@ impl Rig {
     pub(crate) fn with(before: &str, tables: &str) -> Self {
         let folder = Folder::new();
         let text = before.to_owned() + &settings(&folder, tables);
-        Self::of(folder, &text, |config, say| Signer::start(config, say))
+        Self::new(folder, &text, |config, say| Signer::start(config, say))
     }
 
     /// Starts a signer in this folder with the settings of a text.
-    pub(crate) fn of(
+    pub(crate) fn new(
         folder: Folder,
         text: &str,
         start: impl FnOnce(Config, Say) -> Result<Running, Error>,

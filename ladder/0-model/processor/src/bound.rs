@@ -29,7 +29,7 @@ impl Bound {
     /// which does not overlap with the other limits. The bound has the name of the largest limit.
     /// If several limits are equally large, the first of them gives the name.
     #[must_use]
-    pub fn of(limits: &[Self]) -> Option<Self> {
+    pub fn new(limits: &[Self]) -> Option<Self> {
         let mut most: Option<Self> = None;
         let (mut hidden, mut exposed) = (Cycles::default(), Cycles::default());
         for alone in limits {
@@ -111,7 +111,7 @@ impl Machine {
         if !limits.iter().any(|alone| alone.limit.is_multiplier()) {
             return None;
         }
-        Some(Analysis { bound: Bound::of(&limits)?, limits, unknown })
+        Some(Analysis { bound: Bound::new(&limits)?, limits, unknown })
     }
 
     /// Returns the cycles of each limit alone. `None` if the rate of one limit is unknown: a bound
@@ -127,7 +127,7 @@ impl Machine {
     /// Returns the minimum number of cycles for `count` multiply instructions of `form`, which is
     /// the largest of the form's limits. `None` if the rate of one of these limits is unknown.
     pub fn bound(&self, form: Form, count: Count) -> Option<Bound> {
-        Bound::of(&self.limits(&Demand::multiplies(form, count))?)
+        Bound::new(&self.limits(&Demand::multiplies(form, count))?)
     }
 }
 
@@ -164,7 +164,7 @@ mod tests {
         let bound = |latencies| {
             let amounts =
                 [(Limit::Latency, latencies), (Limit::Multiplier, 30.0), (Limit::Ports, 10.0)];
-            Bound::of(&machine.limits(&Demand::new(amounts)).unwrap()).unwrap()
+            Bound::new(&machine.limits(&Demand::new(amounts)).unwrap()).unwrap()
         };
         assert_eq!(bound(0.0), Bound { cycles: Cycles::new(15.0), limit: Limit::Multiplier });
         assert_eq!(bound(2.0), Bound { cycles: Cycles::new(29.0), limit: Limit::Multiplier });

@@ -82,7 +82,7 @@ impl Issued {
 
     /// Returns the kernel of this name.
     #[must_use]
-    pub fn of(kernel: &str) -> Option<Self> {
+    pub fn new(kernel: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|issued| issued.kernel == kernel)
     }
 
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     fn count(kernel: &str, size: Size) -> u64 {
-        Issued::of(kernel).map_or(0, |issued| issued.count(size).0)
+        Issued::new(kernel).map_or(0, |issued| issued.count(size).0)
     }
 
     #[test]

@@ -80,7 +80,7 @@ impl Kernel {
 
     /// Returns the kernel of this name.
     #[must_use]
-    pub fn of(name: &str) -> Option<Self> {
+    pub fn new(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kernel| kernel.name == name)
     }
 
@@ -134,7 +134,7 @@ impl Kernel {
 
     /// Returns the multiply instructions that the kernel declares.
     fn issued(self, size: Size) -> f64 {
-        Issued::of(self.name).map_or(0.0, |issued| issued.count(size).get())
+        Issued::new(self.name).map_or(0.0, |issued| issued.count(size).get())
     }
 
     /// A product of half digits also takes an addition.
@@ -247,26 +247,26 @@ mod tests {
     fn every_kernel_that_declares_its_multiplies_is_here() {
         for issued in Issued::ALL {
             let long = issued.kernel == "amm52_long_blocks_ifma"; // part of amm52_blocks_ifma
-            assert_eq!(Kernel::of(issued.kernel).is_none(), long, "{}", issued.kernel);
+            assert_eq!(Kernel::new(issued.kernel).is_none(), long, "{}", issued.kernel);
         }
     }
 
     #[test]
     fn the_bound_of_a_kernel_is_that_of_its_declared_multiplies() {
-        let lanes = zen5().kernel(Kernel::of("amm52_mb8_ifma").unwrap(), call(20, 20, 20, 8));
+        let lanes = zen5().kernel(Kernel::new("amm52_mb8_ifma").unwrap(), call(20, 20, 20, 8));
         let lanes = lanes.unwrap();
         assert_eq!(lanes.bound.limit, Limit::Vpmadd52);
         assert_eq!(lanes.bound.cycles.get(), 1601.0 / 2.0 / 8.0);
         // A chain of 20 digits, 4 cycles each, shared by eight numbers.
         assert_eq!(lanes.alone(Limit::Vpmadd52Chain).unwrap().get(), 20.0 * 4.0 / 8.0);
-        let limbs = zen5().kernel(Kernel::of("amm64_mulx").unwrap(), call(16, 16, 8, 1)).unwrap();
+        let limbs = zen5().kernel(Kernel::new("amm64_mulx").unwrap(), call(16, 16, 8, 1)).unwrap();
         assert_eq!(limbs.bound.limit, Limit::MulxRow);
         assert_eq!(limbs.bound.cycles.get(), 512.0 / 0.87);
     }
 
     #[test]
     fn values_that_do_not_fit_the_registers_are_loaded_in_each_row() {
-        let kernel = Kernel::of("amm52_mb8_ifma").unwrap();
+        let kernel = Kernel::new("amm52_mb8_ifma").unwrap();
         let spilled = |tile| {
             let analysis = zen5().kernel(kernel, call(30, 30, tile, 8)).unwrap();
             analysis.alone(Limit::Residency)
@@ -283,17 +283,17 @@ mod tests {
     #[test]
     fn a_bound_without_the_carry_chain_names_the_unknown_limit() {
         let zen4 = File::named("zen-4").unwrap().machine();
-        let limbs = zen4.kernel(Kernel::of("amm64_mulx").unwrap(), call(16, 16, 8, 1)).unwrap();
+        let limbs = zen4.kernel(Kernel::new("amm64_mulx").unwrap(), call(16, 16, 8, 1)).unwrap();
         assert_eq!((limbs.bound.limit, limbs.bound.cycles.get()), (Limit::Mulx, 512.0));
         let row = limbs.unknown.iter().find(|unknown| unknown.limit == Limit::MulxRow).unwrap();
         assert!(row.at_most.unwrap() > limbs.bound.cycles);
-        assert_eq!(zen4.kernel(Kernel::of("amm64_portable").unwrap(), call(16, 16, 8, 1)), None);
+        assert_eq!(zen4.kernel(Kernel::new("amm64_portable").unwrap(), call(16, 16, 8, 1)), None);
     }
 
     #[test]
     fn a_faster_unit_moves_the_bound_to_the_next_limit() {
         let machine = File::named("sapphire-rapids").unwrap().machine();
-        let kernel = Kernel::of("amm52_mb8_ifma").unwrap();
+        let kernel = Kernel::new("amm52_mb8_ifma").unwrap();
         let bound = |m: &Machine| {
             let bound = m.kernel(kernel, call(20, 20, 20, 8)).unwrap().bound;
             (bound.limit, bound.cycles.get())

@@ -2,7 +2,7 @@
 //!
 //! A [`Machine`] gives a core's rate per cycle for each resource. Each figure has its source, and a
 //! rate may be "unknown". A [`Demand`] gives the amounts of the same resources that a piece of work
-//! uses. [`Machine::limits`] divides the demand by the rate for each [`Limit`]. [`Bound::of`] keeps
+//! uses. [`Machine::limits`] divides the demand by the rate for each [`Limit`]. [`Bound::new`] keeps
 //! the largest quotient and its name.
 //!
 //! The demand has several sources. A [`Form`] gives the minimum number of multiplications of a
@@ -24,7 +24,7 @@
 //!     mulx = { unknown = true }
 //! "#)?;
 //! // Eight products of 1024 bits, 20 digits each, in one tile.
-//! let kernel = Kernel::of("amm52_mb8_ifma").expect("it is one of the kernels");
+//! let kernel = Kernel::new("amm52_mb8_ifma").expect("it is one of the kernels");
 //! let call = Call { size: Size::words(20), tile: 20, numbers: 8 };
 //! let bound = machine.kernel(kernel, call).expect("its rate is known").bound;
 //! assert_eq!(bound.to_string(), "100 cycles, limited by vpmadd52");

@@ -126,7 +126,7 @@ impl Limit {
     }
 
     /// Returns the limits that apply to a form.
-    const fn of(form: Form) -> &'static [Self] {
+    const fn new(form: Form) -> &'static [Self] {
         match form {
             Form::Blocks52 | Form::Madd52 | Form::Karatsuba52 => &[Self::Vpmadd52],
             Form::NarrowMadd52 => &[Self::Vpmadd52Ymm],
@@ -188,7 +188,7 @@ impl Demand {
     /// Returns the demand of `count` multiply instructions of a form.
     #[must_use]
     pub fn multiplies(form: Form, count: Count) -> Self {
-        Self::new(Limit::of(form).iter().map(|limit| (*limit, count.get())))
+        Self::new(Limit::new(form).iter().map(|limit| (*limit, count.get())))
     }
 }
 
@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn names_fit_their_column() {
-        for limit in Form::ALL.into_iter().flat_map(Limit::of) {
+        for limit in Form::ALL.into_iter().flat_map(Limit::new) {
             assert!(limit.word().len() <= 8, "{limit}");
         }
     }

@@ -62,7 +62,7 @@ impl Machine {
         for alone in &mut limits {
             alone.cycles = alone.cycles / lanes;
         }
-        let bound = Bound::of(&limits)?;
+        let bound = Bound::new(&limits)?;
         let shared = match form.lanes() {
             1 => String::new(),
             lanes => format!("; {lanes} numbers share a call, all lanes full"),

@@ -18,7 +18,7 @@ pub(crate) struct Batches(BTreeMap<Primitive, u32>);
 
 impl Batches {
     /// Asks the engine of a server: it runs a batch when enough connections wait for it.
-    pub(crate) fn of(
+    pub(crate) fn new(
         plan: &SessionPlan,
         session: &Session,
         need: &Need,
@@ -77,9 +77,9 @@ mod tests {
             let session = Session::new(key, Protocol::Tls13, engine, 0);
             let plan = SessionPlan::new(vec![session], Duration::from_secs(1));
             let plan = SessionPlan { pauses, connections, ..plan };
-            let workers = Workers::of(&plan).unwrap();
+            let workers = Workers::new(&plan).unwrap();
             let worker = workers.of_session(&session);
-            let batches = Batches::of(&plan, &session, &need, worker).unwrap();
+            let batches = Batches::new(&plan, &session, &need, worker).unwrap();
             for (primitive, _) in need.counts() {
                 assert_eq!(batches.size(primitive), expected, "{engine}, {connections}");
             }

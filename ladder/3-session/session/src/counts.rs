@@ -70,7 +70,7 @@ struct Flights {
 /// Returns the primitives of a whole session; `None` if its flights do not fit its suite.
 pub(crate) fn need(session: &Session, recording: &Recording, data: Data) -> Option<Need> {
     let suite = session.settings().ok()?.suite;
-    let (is_tls13, framing) = (suite.is_tls13(), Framing::of(suite));
+    let (is_tls13, framing) = (suite.is_tls13(), Framing::new(suite));
     let read = |bytes: &[u8]| Flight::read(bytes, is_tls13);
     let flights = Flights {
         framing,
@@ -219,7 +219,7 @@ mod tests {
 
     fn recorded(session: &Session, config: &Config) -> (Need, Recording) {
         let worker = Worker::new(config).unwrap();
-        let recording = Recording::of(session, &worker).unwrap();
+        let recording = Recording::new(session, &worker).unwrap();
         (need(session, &recording, DATA).unwrap_or_else(|| panic!("{session}")), recording)
     }
 
@@ -294,8 +294,8 @@ mod tests {
 
     fn planned(session: Session) -> (Need, Recording) {
         let plan = SessionPlan::new(vec![session], core::time::Duration::from_secs(1));
-        let workers = Workers::of(&plan).unwrap();
-        let recording = Recording::of(&session, workers.of_session(&session)).unwrap();
+        let workers = Workers::new(&plan).unwrap();
+        let recording = Recording::new(&session, workers.of_session(&session)).unwrap();
         (need(&session, &recording, DATA).unwrap(), recording)
     }
 

@@ -23,7 +23,7 @@ pub(crate) struct Framing {
 }
 
 impl Framing {
-    pub(crate) const fn of(suite: Suite) -> Self {
+    pub(crate) const fn new(suite: Suite) -> Self {
         Self { cipher: suite.cipher(), tls13: suite.is_tls13() }
     }
 
@@ -113,7 +113,7 @@ mod tests {
             (Suite::TLS_RSA_WITH_AES_128_CBC_SHA, 96, 148, 128, 128),
             (Suite::TLS_RSA_WITH_AES_128_CBC_SHA, 95, 132, 112, 112),
         ] {
-            let framing = Framing::of(suite);
+            let framing = Framing::new(suite);
             assert_eq!(framing.body(content), body, "{suite}");
             let [sealed, tagged] = cost(&framing.seal(Need::default(), body).expect("long enough"));
             assert!((sealed - 1.0 - f64::from(encrypted)).abs() < 1e-6, "{suite}: {sealed}");

@@ -50,7 +50,7 @@ pub fn measure(
     progress: &mut dyn FnMut(f64),
 ) -> Result<Vec<Record>, Error> {
     plan.check()?;
-    let workers = Workers::of(plan)?;
+    let workers = Workers::new(plan)?;
     let mut all = Vec::new();
     for &session in &plan.sessions {
         if stop() {
@@ -154,13 +154,13 @@ impl<'w> Prepared<'w> {
     ) -> Result<Self, Error> {
         let worker = workers.of_session(&session);
         let replica = Replica::new(server, session, plan.connections, worker)?;
-        let recording = Recording::of(&session, worker)?;
+        let recording = Recording::new(&session, worker)?;
         let need = counts::need(&session, &recording, replica.data());
         let need = need.ok_or_else(|| Error::Session {
             session: session.to_string(),
             why: "its flights are not those of the suite".to_owned(),
         })?;
-        let batches = Batches::of(plan, &session, &need, worker)?;
+        let batches = Batches::new(plan, &session, &need, worker)?;
         Ok(Self { session, need, batches, replica, played: RefCell::default() })
     }
 

@@ -34,7 +34,7 @@ pub(crate) struct Recording {
 
 impl Recording {
     /// Records a handshake. Before a resumed one, there is a full one.
-    pub(crate) fn of(session: &Session, worker: &Worker) -> Result<Self, Error> {
+    pub(crate) fn new(session: &Session, worker: &Worker) -> Result<Self, Error> {
         // This client skips checks that cost the server nothing, like the load generator's client.
         let is_resumed = session.handshake != Handshake::Full;
         let settings = Settings {

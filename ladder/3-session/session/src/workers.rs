@@ -22,7 +22,7 @@ struct Kind {
 }
 
 impl Kind {
-    fn of(session: &Session) -> Self {
+    fn new(session: &Session) -> Self {
         // An ECDSA client offers several groups, and the server's order decides.
         let on_curve = session.protocol == Protocol::Tls12P256 && !session.key.is_rsa();
         Self {
@@ -56,10 +56,10 @@ impl Kind {
 
 impl Workers {
     /// Makes one server for each kind of session.
-    pub(crate) fn of(plan: &SessionPlan) -> Result<Self, Error> {
+    pub(crate) fn new(plan: &SessionPlan) -> Result<Self, Error> {
         let mut workers = Self(Vec::new());
         for session in &plan.sessions {
-            let kind = Kind::of(session);
+            let kind = Kind::new(session);
             if workers.find(&kind).is_none() {
                 workers.0.push((kind, kind.start(plan)?));
             }
@@ -69,7 +69,7 @@ impl Workers {
 
     /// The server of a session of the plan.
     pub(crate) fn of_session(&self, session: &Session) -> &Worker {
-        self.find(&Kind::of(session)).expect("each session of the plan has its server")
+        self.find(&Kind::new(session)).expect("each session of the plan has its server")
     }
 
     fn find(&self, kind: &Kind) -> Option<&Worker> {

@@ -18,7 +18,7 @@ impl Comparison {
     /// # Errors
     ///
     /// [`Error::Plan`] if there are no rounds, or servers differ in rounds or plan.
-    pub fn of(outcomes: Vec<Vec<Outcome>>) -> Result<Self, Error> {
+    pub fn new(outcomes: Vec<Vec<Outcome>>) -> Result<Self, Error> {
         let rounds = outcomes.first().map_or(0, Vec::len);
         if rounds == 0 || outcomes.iter().any(|of| of.len() != rounds) {
             return Err(Error::Plan("all servers of a comparison have the same number of rounds"));

@@ -47,7 +47,7 @@ pub enum Reach {
 impl Reach {
     /// Classifies an address.
     #[must_use]
-    pub fn of(ip: IpAddr) -> Self {
+    pub fn new(ip: IpAddr) -> Self {
         match ip {
             _ if ip.is_unspecified() || ip.is_multicast() => Self::Nobody,
             _ if METADATA.contains(&ip) => Self::Nobody,
@@ -90,7 +90,7 @@ pub(crate) fn consent(
     fetch: &dyn Fn(SocketAddr) -> Result<String, String>,
     now: Timestamp,
 ) -> Result<Option<Timestamp>, Refusal> {
-    match Reach::of(address.ip()) {
+    match Reach::new(address.ip()) {
         Reach::Loopback | Reach::Private => return Ok(None),
         Reach::Nobody => return Err(Refusal::Nobody),
         Reach::Public => {}
@@ -196,7 +196,7 @@ mod tests {
         ];
         for (reach, addresses) in each {
             for address in addresses {
-                assert_eq!(Reach::of(address.parse().unwrap()), reach, "{address}");
+                assert_eq!(Reach::new(address.parse().unwrap()), reach, "{address}");
             }
         }
     }

@@ -186,7 +186,7 @@ pub struct ClientCpu {
 
 impl ClientCpu {
     /// Sums over all threads; `None` if a thread did not measure the whole sustained part.
-    pub(crate) fn of(threads: &[Option<Usage>]) -> Option<Self> {
+    pub(crate) fn new(threads: &[Option<Usage>]) -> Option<Self> {
         let usages: Vec<Usage> = threads.iter().copied().collect::<Option<_>>()?;
         let share = |part: Duration, usage: &Usage| part.div_duration_f64(usage.wall);
         let shares = || usages.iter().map(|usage| share(usage.cpu, usage));

@@ -64,7 +64,7 @@ pub(crate) fn load_here(
     server: &mut Server<'_>,
     calls: &mut Calls<'_>,
 ) -> Result<Load, Error> {
-    let targets = Targets::of(&server.target, server.plain.as_ref());
+    let targets = Targets::new(&server.target, server.plain.as_ref());
     let segment = Segment::whole(plan);
     let job = Job { plan, targets, segment, live: server.live.as_ref() };
     let probes = first(job, calls.stop)?;
@@ -86,7 +86,7 @@ pub(crate) fn load_here(
     })?;
     let host = reading.until_now();
     let last = reports.iter().map(|report| report.ended_at).max();
-    let mut part = Part::of(plan, &planned, reports, &probes, host);
+    let mut part = Part::new(plan, &planned, reports, &probes, host);
     let schedule = if plan.transactions.is_none() {
         planned
     } else {

@@ -55,7 +55,7 @@ pub fn run_part(
         return Err(Error::Plan("agents run a segment of its threads, for a time"));
     }
     plan.check()?;
-    let job = Job { plan, targets: Targets::of(target, None), segment, live: Some(live) };
+    let job = Job { plan, targets: Targets::new(target, None), segment, live: Some(live) };
     check(job)?;
     let probes = first(job, stop)?;
     let reading = Reading::now();
@@ -68,7 +68,7 @@ pub fn run_part(
             std::thread::sleep(TICK);
         }
     })?;
-    Ok(Part::of(plan, &schedule, reports, &probes, reading.until_now()))
+    Ok(Part::new(plan, &schedule, reports, &probes, reading.until_now()))
 }
 
 /// CPU time of the busiest client thread divided by elapsed time; a run above this is doubtful.
@@ -85,7 +85,7 @@ pub(crate) fn check(job: Job<'_>) -> Result<(), Error> {
 }
 
 impl Part {
-    pub(crate) fn of(
+    pub(crate) fn new(
         plan: &Plan,
         schedule: &Schedule,
         reports: Vec<Report>,
@@ -98,7 +98,7 @@ impl Part {
         probes.iter().for_each(|probe| tally.add(probe));
         Self {
             tally,
-            client_cpu: ClientCpu::of(&usages),
+            client_cpu: ClientCpu::new(&usages),
             server_gone: reports.into_iter().find_map(|report| report.server_gone),
             host,
         }

@@ -123,7 +123,7 @@ pub fn run_requests(
     };
     let report = asking.run(server, stop, progress)?;
     let Asking { readings, .. } = asking;
-    let part = Part::of(plan, &schedule, vec![report], &[], host.until_now());
+    let part = Part::new(plan, &schedule, vec![report], &[], host.until_now());
     let parts = vec![(None, Segment::whole(plan), part)];
     progress(Stage::Collect, 1.0);
     let is_stopped = readings.broken_off.is_some();

@@ -55,7 +55,7 @@ fn run_checked(
     agents: &mut Option<Box<dyn Agents + '_>>,
     mut calls: Calls<'_>,
 ) -> Result<Outcome, Error> {
-    let targets = Targets::of(&server.target, server.plain.as_ref());
+    let targets = Targets::new(&server.target, server.plain.as_ref());
     match agents {
         None => {
             check(Job { plan, targets, segment: Segment::whole(plan), live: None })?;
@@ -110,7 +110,7 @@ pub fn try_transaction(
     plan.check()?;
     server.target.lasts(plan)?;
     reserve_descriptors(plan)?;
-    let targets = Targets::of(&server.target, None);
+    let targets = Targets::new(&server.target, None);
     let job = Job { plan, targets, segment: Segment::whole(plan), live: None };
     match probe(job, false, stop) {
         Ok(_) => Ok(None),

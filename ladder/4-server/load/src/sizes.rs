@@ -30,7 +30,7 @@ impl Sizes {
     /// Returns sizes that represent a distribution: the middles of [`GRID`](Self::GRID) equal
     /// shares.
     #[must_use]
-    pub fn of(distribution: &Quantiles) -> Self {
+    pub fn new(distribution: &Quantiles) -> Self {
         Self(distribution.midpoints(Self::GRID))
     }
 

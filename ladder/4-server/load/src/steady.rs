@@ -23,7 +23,7 @@ const BINS_MIN: usize = 6;
 
 impl Steady {
     /// Judges counts in bins of equal width; `None` if there are too few bins, or all are zero.
-    pub(crate) fn of(bins: &[u64]) -> Option<Self> {
+    pub(crate) fn new(bins: &[u64]) -> Option<Self> {
         if bins.len() < BINS_MIN {
             return None;
         }
@@ -88,17 +88,17 @@ mod tests {
     fn a_line_is_a_trend_and_nothing_else() {
         // from 95 to 105: a tenth of the mean
         let line: Vec<u64> = (0..=10).map(|i| 95 + i).collect();
-        let steady = Steady::of(&line).unwrap();
+        let steady = Steady::new(&line).unwrap();
         assert!((steady.trend - 0.1).abs() < 1e-12 && steady.trend_error < 1e-9, "{steady:?}");
         assert!((0.09..0.11).contains(&steady.drift()) && !steady.stalled);
-        let flat = Steady::of(&[100; 20]).unwrap();
+        let flat = Steady::new(&[100; 20]).unwrap();
         assert_eq!((flat.trend, flat.spread), (0.0, 0.0));
     }
 
     #[test]
     fn noise_is_not_a_trend() {
         let noise = [90, 110, 95, 105, 104, 96, 91, 109, 97, 108];
-        let steady = Steady::of(&noise).unwrap();
+        let steady = Steady::new(&noise).unwrap();
         assert!(steady.drift() <= 0.02, "{steady:?}");
         assert!((0.07..0.09).contains(&steady.spread), "{steady:?}");
     }
@@ -121,7 +121,7 @@ mod tests {
     fn waves_seldom_count_as_drift_and_a_warm_up_does() {
         let mut rng = fastrand::Rng::with_seed(7);
         let mut drifting = |shape: fn(u32) -> f64| {
-            let of = |_: &u32| Steady::of(&waves(&mut rng, shape)).unwrap().drift() > 0.1;
+            let of = |_: &u32| Steady::new(&waves(&mut rng, shape)).unwrap().drift() > 0.1;
             (0..1000).filter(of).count()
         };
         let false_alarms = drifting(|_| 1.0);
@@ -133,15 +133,15 @@ mod tests {
             600, 672, 732, 780, 820, 853, 880, 901, 919, 934, 946, 956, 964, 970, 976, 980, 984,
             987, 989, 991,
         ];
-        let steady = Steady::of(&warm_up).unwrap();
+        let steady = Steady::new(&warm_up).unwrap();
         assert!(steady.drift() > 0.1, "{steady:?}");
     }
 
     #[test]
     fn an_empty_bin_among_full_ones_is_a_stall() {
-        assert!(Steady::of(&[50, 50, 0, 50, 50, 50]).unwrap().stalled);
-        assert!(!Steady::of(&[9, 0, 8, 7, 9, 9]).unwrap().stalled, "few events leave gaps");
-        assert_eq!(Steady::of(&[0; 10]), None);
-        assert_eq!(Steady::of(&[7; 5]), None);
+        assert!(Steady::new(&[50, 50, 0, 50, 50, 50]).unwrap().stalled);
+        assert!(!Steady::new(&[9, 0, 8, 7, 9, 9]).unwrap().stalled, "few events leave gaps");
+        assert_eq!(Steady::new(&[0; 10]), None);
+        assert_eq!(Steady::new(&[7; 5]), None);
     }
 }

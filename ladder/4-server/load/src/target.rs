@@ -144,7 +144,7 @@ pub(crate) struct Targets<'a> {
 impl<'a> Targets<'a> {
     /// Selects the targets. Without a target for plain transactions, all transactions have the same
     /// target.
-    pub(crate) fn of(secure: &'a Target, plain: Option<&'a Target>) -> Self {
+    pub(crate) fn new(secure: &'a Target, plain: Option<&'a Target>) -> Self {
         Self { secure, plain: plain.unwrap_or(secure) }
     }
 }

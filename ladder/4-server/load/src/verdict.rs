@@ -143,7 +143,7 @@ impl Evidence {
         if self.is_server_gone || !self.has_shape() {
             return;
         }
-        let Some(steady) = Steady::of(&self.tally.bins) else {
+        let Some(steady) = Steady::new(&self.tally.bins) else {
             if self.tally.sustain.transactions > 0 {
                 findings.doubts.push(Finding::ShapeUnknown);
             }

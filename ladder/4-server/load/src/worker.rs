@@ -425,7 +425,7 @@ mod tests {
     fn ramp_down_waits_without_spinning() {
         let plan = Plan::new(Protocol::Tls13);
         let target = Target::new("127.0.0.1:1".parse().unwrap()).unwrap();
-        let targets = Targets::of(&target, None);
+        let targets = Targets::new(&target, None);
         let mut worker = Worker::new(&plan, targets, 0).unwrap();
         let now = worker.recorder.schedule.sustain_end;
         worker.generator.ended(0, now); // succeeded, and could start again

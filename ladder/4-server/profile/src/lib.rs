@@ -22,7 +22,7 @@
 //!             \t  12a39d RSA_private_encrypt (/usr/lib/libcrypto.so.3)\n\
 //!             \t   1000 main (/usr/sbin/nginx)\n\n";
 //! let samples = Samples::of_script(text)?;
-//! let profile = Profile::of(&samples, 0..2_000_000_000);
+//! let profile = Profile::new(&samples, 0..2_000_000_000);
 //! assert_eq!(profile.share("rsa"), 1.0);
 //! # Ok::<(), tollgate_profile::Error>(())
 //! ```

@@ -105,7 +105,7 @@ impl Operations {
     /// Turns addresses of this process into places of the file, and names each function.
     fn of_addresses(found: BTreeMap<u64, Vec<(&'static str, String)>>) -> Option<Self> {
         let maps = fs::read_to_string("/proc/self/maps").ok()?;
-        let maps: Vec<Map> = maps.lines().filter_map(Map::of).collect();
+        let maps: Vec<Map> = maps.lines().filter_map(Map::new).collect();
         let map = |address: u64| maps.iter().find(|map| map.holds(address));
         let file = map(*found.keys().next()?)?.file.clone();
         let binary = Binary::read(&file)?;
@@ -172,7 +172,7 @@ struct Map {
 }
 
 impl Map {
-    fn of(line: &str) -> Option<Self> {
+    fn new(line: &str) -> Option<Self> {
         let mut fields = line.split_ascii_whitespace();
         let hex = |text: &str| u64::from_str_radix(text, 16).ok();
         let (from, to) = fields.next()?.split_once('-')?;

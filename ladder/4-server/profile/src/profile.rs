@@ -36,7 +36,7 @@ impl fmt::Display for Unknown {
 impl Profile {
     /// Counts the samples whose time, in nanoseconds of `CLOCK_MONOTONIC`, is in the period.
     #[must_use]
-    pub fn of(samples: &Samples, period_ns: Range<u64>) -> Self {
+    pub fn new(samples: &Samples, period_ns: Range<u64>) -> Self {
         let mut profile = Self { lost: samples.lost, ..Self::default() };
         for sample in samples.samples.iter().filter(|sample| period_ns.contains(&sample.at_ns)) {
             let weight = sample.period;
@@ -145,7 +145,7 @@ mod tests {
     #[test]
     fn parts_of_a_period_add_up() {
         let samples = Samples::of_script(TEXT).unwrap();
-        let mut profile = Profile::of(&samples, 1_000_000_000..2_000_000_000);
+        let mut profile = Profile::new(&samples, 1_000_000_000..2_000_000_000);
         let near = |a: f64, b: f64| (a - b).abs() < 1e-12;
         profile.add(&profile.clone());
         assert_eq!((profile.samples(), profile.total()), (6, 80));

@@ -108,7 +108,7 @@ impl Credentials {
             ));
         }
         let kind =
-            KeyKind::of(&key).ok_or_else(|| unusable_key("its type or curve is not supported"))?;
+            KeyKind::new(&key).ok_or_else(|| unusable_key("its type or curve is not supported"))?;
         Self::new(chain, &key, kind).map_err(Error::openssl("writing the key"))
     }
 

@@ -70,7 +70,7 @@ impl Broken {
     }
 
     /// Classifies an error of libssl other than "would block".
-    pub(crate) fn of(error: &openssl::ssl::Error) -> Self {
+    pub(crate) fn new(error: &openssl::ssl::Error) -> Self {
         if let Some(stack) = error.ssl_error() {
             return Self::of_stack(stack);
         }

@@ -106,7 +106,7 @@ impl KeyKind {
     pub const OF_2001: Self = Self::Rsa { bits: 1024 };
 
     /// Returns the kind of a key; `None` if it is not supported.
-    pub(crate) fn of(key: &PKey<Private>) -> Option<Self> {
+    pub(crate) fn new(key: &PKey<Private>) -> Option<Self> {
         match key.id() {
             Id::RSA => Some(Self::Rsa { bits: key.bits() }),
             Id::EC => match key.ec_key().ok()?.group().curve_name()? {

@@ -117,7 +117,7 @@ pub enum Outcome {
 impl Outcome {
     /// Decides by the measured ratio of the rates, after to before.
     #[must_use]
-    pub fn of(measured: Estimate) -> Self {
+    pub fn new(measured: Estimate) -> Self {
         if measured.interval().0 > 1.0 { Self::Kept(measured) } else { Self::NotKept(measured) }
     }
 
@@ -194,9 +194,9 @@ mod tests {
     #[test]
     fn the_interval_decides() {
         let kept = estimate(1.05, 1.01, 1.1);
-        assert_eq!(Outcome::of(kept), Outcome::Kept(kept));
+        assert_eq!(Outcome::new(kept), Outcome::Kept(kept));
         for unproven in [estimate(1.05, 1.0, 1.1), estimate(0.9, 0.8, 0.95)] {
-            assert_eq!(Outcome::of(unproven), Outcome::NotKept(unproven));
+            assert_eq!(Outcome::new(unproven), Outcome::NotKept(unproven));
         }
     }
 }

@@ -11,7 +11,7 @@
 //!   profile that become cheaper, and the factor.
 //! * [`gain`] is Amdahl's law with intervals. [`prospects`] orders the candidates that apply, and
 //!   [`Prospect::standing`] says which to try.
-//! * [`Outcome::of`] decides by the measured interval. [`Story`] prints state, reason, expectation,
+//! * [`Outcome::new`] decides by the measured interval. [`Story`] prints state, reason, expectation,
 //!   measurement and decision of each step.
 //!
 //! ```

@@ -57,23 +57,23 @@ impl Workload {
     #[must_use]
     pub fn parameters(&self) -> Vec<(&'static str, Option<Parameter>)> {
         vec![
-            ("key", Parameter::of(self.key.as_ref(), |key| key.get().clone())),
-            ("protocol", Parameter::of(self.protocol.as_ref(), |word| word.get().clone())),
-            ("suite", Parameter::of(self.suite.as_ref(), Clone::clone)),
-            ("bytes", Parameter::of(self.bytes.as_ref(), |bytes| bytes.get().to_string())),
-            ("sizes", Parameter::of(self.sizes.as_ref(), sizes)),
+            ("key", Parameter::new(self.key.as_ref(), |key| key.get().clone())),
+            ("protocol", Parameter::new(self.protocol.as_ref(), |word| word.get().clone())),
+            ("suite", Parameter::new(self.suite.as_ref(), Clone::clone)),
+            ("bytes", Parameter::new(self.bytes.as_ref(), |bytes| bytes.get().to_string())),
+            ("sizes", Parameter::new(self.sizes.as_ref(), sizes)),
             (
                 "requests per connection",
-                Parameter::of(self.requests_per_connection.as_ref(), |n| short(*n.get())),
+                Parameter::new(self.requests_per_connection.as_ref(), |n| short(*n.get())),
             ),
             (
                 "resumed",
-                Parameter::of(self.resumed.as_ref(), |s| format!("{} %", short(100.0 * s.get()))),
+                Parameter::new(self.resumed.as_ref(), |s| format!("{} %", short(100.0 * s.get()))),
             ),
-            ("arrivals", Parameter::of(self.arrivals.as_ref(), arrivals)),
+            ("arrivals", Parameter::new(self.arrivals.as_ref(), arrivals)),
             (
                 "compared with",
-                Parameter::of(self.compared_with.as_ref(), |paper| paper.get().clone()),
+                Parameter::new(self.compared_with.as_ref(), |paper| paper.get().clone()),
             ),
         ]
     }
@@ -92,7 +92,7 @@ pub struct Parameter {
 }
 
 impl Parameter {
-    fn of<T>(sourced: Option<&Sourced<T>>, value: impl Fn(&T) -> String) -> Option<Self> {
+    fn new<T>(sourced: Option<&Sourced<T>>, value: impl Fn(&T) -> String) -> Option<Self> {
         let sourced = sourced?;
         Some(Self {
             value: value(&sourced.value),

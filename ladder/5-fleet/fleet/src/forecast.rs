@@ -32,7 +32,11 @@ impl Basis {
     /// # Errors
     ///
     /// The new subject is too long.
-    pub fn of(record: &Record, commit: Option<String>, taken_at: Timestamp) -> Result<Self, Error> {
+    pub fn new(
+        record: &Record,
+        commit: Option<String>,
+        taken_at: Timestamp,
+    ) -> Result<Self, Error> {
         let topic = match record.subject.topic() {
             Topic::Server(service) => Topic::Fleet(service.clone()),
             other => Topic::Fleet(Service::Named(other.to_string())),
@@ -119,7 +123,7 @@ impl Basis {
 /// let machine = Machine::unknown("Some Processor 9000");
 /// let measured = Record::new(subject, figure, Kind::Measured, machine);
 /// let session = SessionCost::from_record(&measured, 14_336)?;
-/// let basis = Basis::of(&measured, None, Timestamp::now())?;
+/// let basis = Basis::new(&measured, None, Timestamp::now())?;
 /// let requirements = Requirements {
 ///     demands: vec![Demand::gbps(10.0)],
 ///     utilisation: Utilisation::DEFAULT,

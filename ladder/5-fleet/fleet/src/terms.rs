@@ -29,7 +29,7 @@ impl Terms {
     /// # Errors
     ///
     /// A prediction is missing.
-    pub(crate) fn of(known: &[Record], server: &Subject) -> Result<Self, Error> {
+    pub(crate) fn new(known: &[Record], server: &Subject) -> Result<Self, Error> {
         let share = server.parameter(word::RESUMED_SHARE).unwrap_or("0");
         let must = "be within 0 and 1";
         let share = share.parse::<f64>().ok().filter(|share| (0.0..=1.0).contains(share)).ok_or(

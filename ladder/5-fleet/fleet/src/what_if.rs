@@ -97,7 +97,7 @@ pub fn what_if(
     let mut base = from.estimate;
     let mut machine = from.machine.clone();
     if there.is_some() {
-        let [here, other] = [known, place].map(|records| Terms::of(records, &from.subject));
+        let [here, other] = [known, place].map(|records| Terms::new(records, &from.subject));
         let (here, other) = (here?, other?);
         let inputs =
             [(base, Slope::Rising), (other.sum()?, Slope::Rising), (here.sum()?, Slope::Falling)];
@@ -105,7 +105,7 @@ pub fn what_if(
         machine = other.machine(machine);
         sources.extend(other.sources().chain(here.sources()));
     }
-    let change = Terms::of(place, to)?.minus(Terms::of(place, &from.subject)?);
+    let change = Terms::new(place, to)?.minus(Terms::new(place, &from.subject)?);
     sources.extend(change.sources());
     let estimate = change.added_to(base)?;
     Error::positive("the CPU time after the change, in ns,", estimate.interval().0)?;

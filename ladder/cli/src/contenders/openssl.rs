@@ -31,7 +31,7 @@ pub(crate) fn contender(job: &Job) -> Result<Contender, CliError> {
 
 /// Creates a contender for an operation with a key of a type other than RSA.
 pub(crate) fn curve(key: &KeyName, operation: &Operation) -> Result<Contender, CliError> {
-    if let Some(group) = Group::of(key) {
+    if let Some(group) = Group::new(key) {
         let worker = worker()?;
         let run = if *operation == Operation::Generate { generate } else { agree };
         return Ok(Contender::library(BY, run(group, worker).map_err(refused)?));
@@ -50,7 +50,7 @@ pub(crate) struct Agreement {
 
 /// Returns different agreements, computed by OpenSSL.
 pub(crate) fn agreements(key: &KeyName, count: usize) -> Result<Vec<Agreement>, CliError> {
-    let group = Group::of(key).expect("a key for key agreement");
+    let group = Group::new(key).expect("a key for key agreement");
     let worker = worker()?;
     let new = || generate_key(worker.source(), group.algorithm, group.curve);
     let agreements = (0..count).map(|_| {
@@ -74,7 +74,7 @@ struct Group {
 }
 
 impl Group {
-    fn of(key: &KeyName) -> Option<Self> {
+    fn new(key: &KeyName) -> Option<Self> {
         match key {
             KeyName::X25519 => Some(Self { algorithm: c"X25519", curve: None }),
             KeyName::EcdhP256 => Some(Self { algorithm: c"EC", curve: Some(c"P-256") }),

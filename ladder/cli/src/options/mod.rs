@@ -81,7 +81,7 @@ impl Options {
 
     /// Parses these arguments, without the program's name.
     #[cfg(test)]
-    pub(crate) fn of(arguments: &[&str]) -> Result<Self, CliError> {
+    pub(crate) fn new(arguments: &[&str]) -> Result<Self, CliError> {
         let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
         let (options, _): (Self, _) = command_line::parse(Self::command(), &arguments)?;
         options.checked()
@@ -108,7 +108,7 @@ pub(crate) mod tests {
     /// Parses a command line.
     #[track_caller]
     pub(crate) fn verb(line: &str) -> Verb {
-        Options::of(&line.split_whitespace().collect::<Vec<_>>()).unwrap().verb
+        Options::new(&line.split_whitespace().collect::<Vec<_>>()).unwrap().verb
     }
 
     /// Parses `tollgate bench` with these options.

@@ -5,7 +5,7 @@ use super::Options;
 
 #[track_caller]
 fn assert_refused(words: &[&str], why: &str) {
-    let message = Options::of(words).unwrap_err().to_string();
+    let message = Options::new(words).unwrap_err().to_string();
     assert!(message.contains(why), "{words:?}: {message}");
     assert_eq!(message.lines().count(), 1, "{message}");
 }

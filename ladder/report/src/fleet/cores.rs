@@ -31,7 +31,7 @@ pub(super) fn table(records: &[Record]) -> Table {
             rows.push(row(&fleet, figures(lookup, at)));
         }
     }
-    let is_predicted = |record: &&Record| Origin::of(record) == Predicted;
+    let is_predicted = |record: &&Record| Origin::new(record) == Predicted;
     let busy: Vec<String> = conditions(sized(lookup).filter(is_predicted), word::UTILISATION)
         .iter()
         .filter_map(|share| share.parse::<f64>().ok())

@@ -19,7 +19,7 @@ pub(crate) fn sizes(records: &[Record]) -> Vec<(Origin, Subject)> {
     let of = |origin| {
         let subjects = lookup.subjects(move |record| {
             let demand = [DEMAND_PER_S, AGAINST, CURRENCY, LOAD];
-            Origin::of(record) == origin
+            Origin::new(record) == origin
                 && record.subject.area() == Area::Fleet
                 && [WHOLE_CORES, SESSIONS_PER_S_PER_CORE].contains(&record.quantity)
                 && demand.iter().all(|key| record.subject.parameter(key).is_none())
@@ -47,7 +47,7 @@ pub(crate) fn sized(lookup: Lookup<'_>) -> impl Iterator<Item = &Record> {
 /// Returns the subjects of a fleet's demands, in the order of their records.
 pub(crate) fn demands<'a>(lookup: Lookup<'a>, origin: Origin, fleet: &Subject) -> Vec<&'a Subject> {
     let takes = |record: &&Record| {
-        Origin::of(record) == origin
+        Origin::new(record) == origin
             && demand(&record.subject).is_some()
             && record.subject.without(&[LINK_GBPS, DEMAND_PER_S]) == *fleet
     };
@@ -106,7 +106,7 @@ impl Curve<'_> {
 pub(crate) fn curves(records: &[Record]) -> Vec<Curve<'_>> {
     let lookup = Lookup(records);
     let is_mean = |record: &Record| {
-        Origin::of(record) == Predicted
+        Origin::new(record) == Predicted
             && record.subject.area() == Area::Fleet
             && record.quantity == RESPONSE_NS_MEAN
             && record.unit == Unit::Nanos

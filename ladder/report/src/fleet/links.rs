@@ -72,7 +72,7 @@ fn fleet_row(lookup: Lookup<'_>, origin: Origin, fleet: &Subject, gbps: &[&str])
 fn priced_rows(lookup: Lookup<'_>, origin: Origin, fleet: &Subject, links: usize) -> Vec<Row> {
     let money = [word::PRICE_PER_SESSION_PER_S, word::COST_PER_MILLION];
     let prices = lookup.subjects(|record| {
-        Origin::of(record) == origin
+        Origin::new(record) == origin
             && money.contains(&record.quantity)
             && record.subject.parameter(word::CURRENCY).is_some()
             && record.subject.without(&OF_PRICE) == *fleet
@@ -104,7 +104,7 @@ fn groups(fleet: &Subject, of: Option<&Record>) -> Vec<String> {
     let busy = of.and_then(|record| record.conditions.get(word::UTILISATION)?.parse().ok());
     let busy = busy.map_or_else(String::new, |share| format!(", busy {}", percent(share, 1.0)));
     let service = names::service(fleet);
-    match of.and_then(Citation::of) {
+    match of.and_then(Citation::new) {
         Some(paper) => vec![format!("{paper}{busy}"), service],
         None => vec![format!("{service}{busy}")],
     }

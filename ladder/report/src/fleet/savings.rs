@@ -12,7 +12,7 @@ use crate::names;
 /// Returns a sentence for each pair of engines.
 pub(super) fn sentences(lookup: Lookup<'_>) -> Vec<String> {
     let is_compared = |record: &Record| {
-        Origin::of(record) == Predicted
+        Origin::new(record) == Predicted
             && record.quantity == word::SAVED_SHARE
             && record.subject.parameter(word::AGAINST).is_some()
     };

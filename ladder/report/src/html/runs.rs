@@ -100,7 +100,7 @@ fn figures(records: &[Record]) -> Markup {
         let by = names::by(subject);
         let kind = subject.parameter(word::SESSIONS);
         let label = source::joined([names::who(by), kind.unwrap_or_default()]);
-        Some(Bar::of(rate, label, if by.contains("tollgate") { OURS } else { LIBRARY }))
+        Some(Bar::new(rate, label, if by.contains("tollgate") { OURS } else { LIBRARY }))
     };
     let bars: Vec<Bar> = lookup.measured(Area::Server).into_iter().filter_map(bar).collect();
     let profiled = profile::tables(records);

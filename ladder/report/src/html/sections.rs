@@ -129,7 +129,7 @@ fn of_figure(row: &Figure<'_>) -> Group {
         bars.push(Bar {
             pieces: vec![(point - left, OURS), (left, REMAINDER)],
             figure: of_record(record) + &share,
-            ..Bar::of(record, "measured", OURS)
+            ..Bar::new(record, "measured", OURS)
         });
     }
     bars.extend(row.published.filter(|_| row.measured.is_none()).map(|r| Bar::published(r, "")));
@@ -182,7 +182,7 @@ const PROTOCOLS_MAX: usize = 3;
 /// The cost of a session by part.
 pub(super) fn sessions(records: &[Record]) -> Markup {
     let (ours, papers) = (session::sessions(records, false), session::sessions(records, true));
-    let flagship = Flagship::of(records);
+    let flagship = Flagship::new(records);
     let mut protocols = distinct(ours.iter().filter_map(|session| session.subject.protocol()));
     protocols.truncate(PROTOCOLS_MAX);
     let drawn: Vec<&Session<'_>> = ours
@@ -227,7 +227,7 @@ pub(super) fn stacked(sessions: &[&Session<'_>]) -> String {
     let mut groups: Vec<Group> = Vec::new();
     let mut parts: BTreeSet<&str> = BTreeSet::new();
     for session in sessions {
-        let cited = session.records().find_map(cite::Citation::of);
+        let cited = session.records().find_map(cite::Citation::new);
         let heading = match &cited {
             Some(_) => "in print".to_owned(),
             None => {
@@ -313,7 +313,7 @@ pub(super) fn servers(records: &[Record]) -> Markup {
     let mut papers: Vec<&Record> = records
         .iter()
         .filter(|record| {
-            Origin::of(record) == Published
+            Origin::new(record) == Published
                 && record.unit == Unit::PerSecond
                 && matches!(
                     (record.subject.topic(), record.quantity),
@@ -332,7 +332,7 @@ pub(super) fn servers(records: &[Record]) -> Markup {
         push(
             &mut groups,
             heading,
-            Bar { mark: predicted, ..Bar::of(record, who(by), colour(by, by == "tollgate")) },
+            Bar { mark: predicted, ..Bar::new(record, who(by), colour(by, by == "tollgate")) },
         );
     }
     for record in &papers {
@@ -384,7 +384,7 @@ pub(super) fn fleets(records: &[Record]) -> Markup {
             push(&mut groups, "in print".to_owned(), Bar::published(record, &what));
         } else {
             let heading = format!("{}, {size}", service(fleet));
-            push(&mut groups, heading, Bar::of(record, who(by), colour(by, by == "tollgate")));
+            push(&mut groups, heading, Bar::new(record, who(by), colour(by, by == "tollgate")));
         }
     }
     let mut pictures = Vec::new();

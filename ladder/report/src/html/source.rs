@@ -20,7 +20,7 @@ pub(super) fn source(records: &[&Record]) -> Markup {
     let papers: BTreeSet<String> = records.iter().filter_map(|r| cite::source(r)).collect();
     let topics = distinct(ours.iter().map(|record| record.subject.topic().to_string()));
     let more = topics.len().saturating_sub(NAMED_MAX);
-    let count = |origin| ours.iter().filter(|r| Origin::of(r) == origin).count();
+    let count = |origin| ours.iter().filter(|r| Origin::new(r) == origin).count();
     let machines: BTreeSet<&str> = ours.iter().map(|r| r.machine.cpu.as_str()).collect();
     let dates: BTreeSet<String> = ours.iter().map(|r| date(r)).collect();
     let versions: BTreeSet<String> = ours

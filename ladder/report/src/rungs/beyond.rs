@@ -15,7 +15,7 @@ const OTHER: Key = Key::EcdsaP256;
 /// Compares RSA with an ECDSA certificate. `None` unless both kinds of signature were measured.
 pub(crate) fn beyond(records: &[Record]) -> Option<String> {
     let lookup = Lookup(records);
-    let flagship = Flagship::of(records);
+    let flagship = Flagship::new(records);
     let (rsa, rsa_by) = fastest(lookup, &flagship.key, &Operation::Sign)?;
     let (other, other_by) = fastest(lookup, &OTHER, &Operation::Sign)?;
     let key = names::key(&OTHER);

@@ -17,7 +17,7 @@ pub(crate) const LINKS: [&str; 3] = ["1", "10", "100"];
 
 pub(super) fn rung(records: &[Record]) -> Content<'_> {
     let lookup = Lookup(records);
-    let flagship = Flagship::of(records);
+    let flagship = Flagship::new(records);
     let mut rows = Vec::new();
     let protocol = flagship.protocols.first().unwrap_or(&Protocol::Tls13);
     let of = |by: &str| flagship.subject(Topic::Fleet, protocol, by);

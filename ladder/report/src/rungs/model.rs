@@ -62,7 +62,7 @@ fn errors(records: &[Record]) -> Option<String> {
     };
     let errors: Vec<f64> = published.iter().filter_map(error).collect();
     let worst = errors.iter().copied().reduce(f64::max)?;
-    let source = published.first().and_then(|paper| Citation::of(paper));
+    let source = published.first().and_then(|paper| Citation::new(paper));
     Some(format!(
         "The same arithmetic lands within {} of {} published figures of {}; every figure of five \
          publications: tollgate papers.",

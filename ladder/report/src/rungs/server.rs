@@ -15,7 +15,7 @@ use crate::server::mean_batch;
 
 pub(super) fn rung(records: &[Record]) -> Content<'_> {
     let lookup = Lookup(records);
-    let flagship = Flagship::of(records);
+    let flagship = Flagship::new(records);
     let payload = flagship.payload();
     let mut rows = Vec::new();
     let mut sentences = Vec::new();

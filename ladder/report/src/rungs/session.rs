@@ -10,7 +10,7 @@ use crate::names::{self, who};
 use crate::session::{Session, sessions};
 
 pub(super) fn rung(records: &[Record]) -> Content<'_> {
-    let flagship = Flagship::of(records);
+    let flagship = Flagship::new(records);
     let all = sessions(records, false);
     let mut rows = Vec::new();
     let mut sentences = Vec::new();

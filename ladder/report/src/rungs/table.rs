@@ -86,7 +86,7 @@ fn rows(rung: &Rung<'_>) -> Vec<Row> {
 
 fn cells(figure: &Figure<'_>) -> Vec<String> {
     let published = figure.published.map(|record| {
-        let cited = Citation::of(record).map_or_else(String::new, |cited| format!(" {cited}"));
+        let cited = Citation::new(record).map_or_else(String::new, |cited| format!(" {cited}"));
         figure::of(Some(record)) + &cited
     });
     vec![
@@ -104,5 +104,5 @@ fn source(record: &Record) -> Option<String> {
     let Kind::Published { source } = &record.kind else {
         return None;
     };
-    Some(format!("{}: {}; {source}", Citation::of(record)?, record.machine.cpu))
+    Some(format!("{}: {}; {source}", Citation::new(record)?, record.machine.cpu))
 }

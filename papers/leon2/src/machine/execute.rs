@@ -18,7 +18,7 @@ pub(super) struct Op {
 }
 
 impl Op {
-    pub(super) fn of(i: &Instruction) -> Self {
+    pub(super) fn new(i: &Instruction) -> Self {
         let constant = i.constant.cast_unsigned();
         Self {
             meaning: i.row.meaning,

@@ -165,7 +165,7 @@ impl Machine {
         }
         let instruction = self.fetch()?;
         let routine = self.routines.partition_point(|(start, _)| *start <= address);
-        let (op, slot) = (Op::of(&instruction), Slot::of(&instruction));
+        let (op, slot) = (Op::new(&instruction), Slot::new(&instruction));
         Ok(*self.decoded[place].insert(Decoded { address, op, slot, routine }))
     }
 

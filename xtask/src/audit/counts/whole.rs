@@ -343,7 +343,7 @@ pub(in crate::audit) fn check(workspace: &Workspace) -> Vec<String> {
 fn difference(rows: &[Row], whole: &Whole) -> Option<String> {
     let Whole { kernel, size, streams, parts } = whole;
     let name = format!("{kernel} of {} words", size.k);
-    let Some(issued) = Issued::of(kernel) else {
+    let Some(issued) = Issued::new(kernel) else {
         return Some(format!("{name}: tollgate_processor::issued does not have it; add it there"));
     };
     // The formula for limbs includes one imul for each quotient digit; the table counts mulx only.
@@ -419,7 +419,7 @@ mod tests {
 
     #[test]
     fn a_header_must_state_the_formula() {
-        let issued = Issued::of("amm52_mb8_ifma").expect("a kernel");
+        let issued = Issued::new("amm52_mb8_ifma").expect("a kernel");
         let path = "engine/mont/src/kernels/amm52_mb8_ifma.rs";
         let workspace = |text: &str| fake::workspace(&[], &[(path, text)]);
         let right = "// Counts    4K^2 + 1 vpmadd52 a stream; by Karatsuba 3.5K^2 + 1 for K = 30,\n\

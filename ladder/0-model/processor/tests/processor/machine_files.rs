@@ -230,7 +230,7 @@ proptest! {
             }
             let named = product.alone(product.bound.limit).unwrap();
             prop_assert!(product.limits.iter().all(|alone| named >= alone.cycles));
-            prop_assert_eq!(Some(product.bound), Bound::of(&product.limits));
+            prop_assert_eq!(Some(product.bound), Bound::new(&product.limits));
         }
     }
 

@@ -58,7 +58,7 @@ struct Size {
 }
 
 impl Size {
-    fn of(connections: u32) -> Self {
+    fn new(connections: u32) -> Self {
         Self {
             connections,
             settle: SETTLE_MIN.max(2 * connections),
@@ -123,7 +123,7 @@ impl<'w> Replica<'w> {
         connections: u32,
         worker: &'w Worker,
     ) -> Result<Self, Error> {
-        let sequence = server.and_then(Sequence::of).unwrap_or_else(Sequence::embedded);
+        let sequence = server.and_then(Sequence::new).unwrap_or_else(Sequence::embedded);
         let tls = match &sequence.context {
             None => Tls::Worker(worker),
             Some(settings) => {
@@ -149,7 +149,7 @@ impl<'w> Replica<'w> {
         Ok(Self {
             sequence,
             session,
-            size: Size::of(connections),
+            size: Size::new(connections),
             worker,
             tls,
             listener: listen().map_err(Error::system("a listening socket"))?,

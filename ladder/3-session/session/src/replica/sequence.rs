@@ -138,13 +138,13 @@ static SEQUENCES: LazyLock<Vec<Sequence>> = LazyLock::new(|| {
 
 impl Sequence {
     /// The sequence of a server; `None` if there is none for it.
-    pub(super) fn of(server: &str) -> Option<&'static Self> {
+    pub(super) fn new(server: &str) -> Option<&'static Self> {
         SEQUENCES.iter().find(|sequence| sequence.name == server)
     }
 
     /// The sequence of the embedded server.
     pub(super) fn embedded() -> &'static Self {
-        Self::of(EMBEDDED).expect("servers/embedded.toml is one")
+        Self::new(EMBEDDED).expect("servers/embedded.toml is one")
     }
 
     fn parse(text: &str) -> Result<Self, String> {
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn each_server_has_its_sequence() {
-        let nginx = Sequence::of("nginx").expect("there is one");
+        let nginx = Sequence::new("nginx").expect("there is one");
         assert!(nginx.context.as_ref().is_some_and(|context| context.read_ahead));
         assert!(nginx.source.contains("strace"));
         assert_eq!(nginx.session.before_handshake, [Call::Peek, Call::TcpNodelay]);
@@ -184,13 +184,13 @@ mod tests {
         let head = filled(&nginx.session.head, 14_336).replace('\n', "\r\n");
         assert_eq!(head.len() + 14_336, 14_587);
         // strace: a record of 14454 bytes, with its content type and tag.
-        let haproxy = Sequence::of("haproxy").expect("there is one");
+        let haproxy = Sequence::new("haproxy").expect("there is one");
         let head = filled(&haproxy.session.head, 14_336).replace('\n', "\r\n");
         assert_eq!(head.len() + 14_336, 14_454 - 1 - 16);
         assert!(haproxy.session.before_body.is_empty() && !haproxy.session.lingers);
-        let embedded = Sequence::of(EMBEDDED).expect("there is one");
+        let embedded = Sequence::new(EMBEDDED).expect("there is one");
         assert!(embedded.context.is_none() && embedded.session.lingers);
-        assert!(Sequence::of("lighttpd").is_none());
+        assert!(Sequence::new("lighttpd").is_none());
     }
 
     #[test]

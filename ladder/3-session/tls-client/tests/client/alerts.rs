@@ -40,7 +40,7 @@ fn missing_common_parameters_are_reported_in_phase_hello() {
         let mut config = Server::new(suite, &all).config();
         config.alpn_protocols = vec![b"gopher".to_vec()];
         let server = ServerConnection::new(Arc::new(config)).unwrap();
-        let mut pair = Pair::of(client(Settings::new(suite)), server);
+        let mut pair = Pair::of_connections(client(Settings::new(suite)), server);
         // in TLS 1.3 this alert comes after the ServerHello, because ALPN is negotiated under
         // encryption
         let phase = if suite == TLS13 { SessionPhase::KeyExchange } else { SessionPhase::Hello };
@@ -74,13 +74,13 @@ fn demanding(suite: Suite) -> ServerConnection {
 #[test]
 fn a_refused_client_gets_an_alert_in_phase_finished_or_confirm() {
     let settings = Settings::new(ECDHE);
-    let mut pair = Pair::of(client(settings), demanding(ECDHE));
+    let mut pair = Pair::of_connections(client(settings), demanding(ECDHE));
     let expected = alert(SessionPhase::Finished, AlertDescription::CERTIFICATE_REQUIRED);
     assert_eq!(pair.run(), expected);
     assert!(pair.client.facts().client_certificate_asked);
     assert!(!pair.client.is_established());
 
-    let mut pair = Pair::of(client(Settings::new(TLS13)), demanding(TLS13));
+    let mut pair = Pair::of_connections(client(Settings::new(TLS13)), demanding(TLS13));
     assert_eq!(pair.run(), alert(SessionPhase::Confirm, AlertDescription::CERTIFICATE_REQUIRED));
     assert!(pair.client.facts().client_certificate_asked);
     assert!(pair.client.is_established() && pair.client.confirmation().is_none());

@@ -29,7 +29,7 @@ fn session(
     server: &Arc<ServerConfig>,
     expected: HandshakeKind,
 ) -> (Connection, SavedSession) {
-    let mut pair = Pair::of(client, ServerConnection::new(Arc::clone(server)).unwrap());
+    let mut pair = Pair::of_connections(client, ServerConnection::new(Arc::clone(server)).unwrap());
     pair.run().unwrap();
     pair.client.send(b"request").unwrap();
     pair.run().unwrap();
@@ -119,7 +119,8 @@ fn a_hello_retry_has_a_new_binder() {
     let (mut client, saved) = session(client, &server, HandshakeKind::FullWithHelloRetryRequest);
     for early_data in [&b""[..], b"early"] {
         resume(&mut client, &saved, early_data);
-        let mut pair = Pair::of(client, ServerConnection::new(Arc::clone(&server)).unwrap());
+        let mut pair =
+            Pair::of_connections(client, ServerConnection::new(Arc::clone(&server)).unwrap());
         pair.run().unwrap();
         let facts = *pair.client.facts();
         assert!(facts.hello_retry);
@@ -145,7 +146,8 @@ fn rustls_reads_early_data_or_refuses_it() {
     // at the second attempt, the server no longer has the session
     for accepted in [true, false] {
         resume(&mut client, &saved, b"early request");
-        let mut pair = Pair::of(client, ServerConnection::new(Arc::clone(&server)).unwrap());
+        let mut pair =
+            Pair::of_connections(client, ServerConnection::new(Arc::clone(&server)).unwrap());
         let hello = pair.client.outgoing().to_vec();
         pair.client.sent(hello.len()).unwrap();
         pair.server.read_tls(&mut &hello[..]).unwrap();

@@ -86,7 +86,7 @@ fn a_connection_serves_one_session_after_another() {
         let mut randoms = vec![];
         for _ in 0..3 {
             randoms.push(client.outgoing()[11..43].to_vec());
-            let mut pair = Pair::of(client, server.start());
+            let mut pair = Pair::of_connections(client, server.start());
             pair.run().unwrap();
             pair.client.send(b"request").unwrap();
             pair.run().unwrap();

@@ -74,7 +74,7 @@ fn run(plan: &Plan, serve: impl Fn(TcpStream) + Sync) -> (u64, Tally) {
             }
         });
         let target = Target::new(address).unwrap();
-        let targets = Targets::of(&target, None);
+        let targets = Targets::new(&target, None);
         let worker = Worker::new(plan, targets, 0).unwrap();
         let schedule = Schedule::new(plan, Instant::now());
         let mut report = None;

@@ -79,7 +79,7 @@ fn equal_servers_compare_as_equal() {
     for outcome in outcomes.iter().flatten() {
         assert_eq!(outcome.verdict, Verdict::Valid, "{outcome}");
     }
-    let comparison = Comparison::of(outcomes.to_vec()).unwrap();
+    let comparison = Comparison::new(outcomes.to_vec()).unwrap();
     let ratio = comparison.sessions_ratio(1, 0).unwrap();
     assert_eq!(ratio.samples(), 4);
     assert!((0.2..5.0).contains(&ratio.point()), "equal servers: {ratio:?}");
@@ -123,7 +123,7 @@ fn equal_servers_compare_as_equal() {
 
 #[test]
 fn an_invalid_round_prevents_ratios_and_records_of_its_server() {
-    let comparison = Comparison::of(compared(1, 2).to_vec()).unwrap();
+    let comparison = Comparison::new(compared(1, 2).to_vec()).unwrap();
     assert!(comparison.sessions_ratio(1, 0).is_none());
     assert!(comparison.server_cpu_ratio(0, 1).is_none());
     let records = comparison.records(&names(), &context()).unwrap();
@@ -133,5 +133,5 @@ fn an_invalid_round_prevents_ratios_and_records_of_its_server() {
 
 #[test]
 fn an_empty_comparison_is_refused() {
-    assert!(matches!(Comparison::of(vec![]), Err(Error::Plan(_))));
+    assert!(matches!(Comparison::new(vec![]), Err(Error::Plan(_))));
 }

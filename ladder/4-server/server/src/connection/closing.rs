@@ -55,7 +55,7 @@ impl Connection {
     /// Handles an error of a connection after its handshake.
     pub(super) fn abort(&mut self, error: &openssl::ssl::Error, cx: &mut Context) -> Step {
         self.cut_response(cx);
-        if !matches!(Broken::of(error).failure, Failure::Alert | Failure::Closed) {
+        if !matches!(Broken::new(error).failure, Failure::Alert | Failure::Closed) {
             cx.setup.sessions.forget(self.stream.ssl());
         }
         Step::Done

@@ -56,7 +56,7 @@ impl Connection {
         if self.blocked(&error) {
             return Step::Blocked;
         }
-        let broken = Broken::of(&error);
+        let broken = Broken::new(&error);
         self.failed(broken, cx);
         if broken.failure == Failure::Closed {
             return Step::Done;

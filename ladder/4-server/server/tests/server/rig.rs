@@ -91,7 +91,7 @@ impl Rig {
         assert_eq!(report.connections_cut, 0);
         assert_eq!(report.workers_lost, 0);
         assert!(report.log_complete);
-        Log::of(&self.folder)
+        Log::new(&self.folder)
     }
 }
 
@@ -122,7 +122,7 @@ pub(crate) struct Log(pub(crate) Vec<Line>);
 
 impl Log {
     /// Reads the log in the folder of a server that has stopped.
-    pub(crate) fn of(folder: &Folder) -> Self {
+    pub(crate) fn new(folder: &Folder) -> Self {
         let text = fs::read_to_string(folder.path("access.log")).unwrap();
         Self(text.lines().map(|line| serde_json::from_str(line).unwrap()).collect())
     }

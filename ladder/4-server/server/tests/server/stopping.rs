@@ -21,7 +21,7 @@ fn cut_connections_are_logged() {
     assert_eq!(report.connections_cut, 2);
     assert_eq!(report.counters.requests_cut, 1);
     assert!(report.log_complete);
-    let log = rig::Log::of(&rig.folder);
+    let log = rig::Log::new(&rig.folder);
     assert!(!log.requests()[0].complete);
     let failed = log.handshakes().iter().filter(|line| line.outcome == Outcome::Failed).count();
     assert_eq!(failed, 1);
@@ -97,7 +97,7 @@ fn the_log_is_appended_to() {
         fetch(&[&format!("https://{}/bytes/1", running.addr())]);
         assert!(running.stop().log_complete);
     }
-    let events: Vec<_> = rig::Log::of(&folder)
+    let events: Vec<_> = rig::Log::new(&folder)
         .0
         .iter()
         .map(|line| match line {

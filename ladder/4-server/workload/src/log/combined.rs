@@ -37,7 +37,7 @@ pub(super) fn read(line: &str) -> Result<Option<Entry>, BadLine> {
         request: Some((status, Some(bytes))),
         ..Entry::default()
     };
-    Tail::of(rest).add_to(&mut entry);
+    Tail::new(rest).add_to(&mut entry);
     Ok(Some(entry))
 }
 

@@ -23,7 +23,7 @@ pub(super) fn read(line: &str) -> Option<Result<Entry, BadLine>> {
     }
     let mut entry = request(client, time, &mut words);
     if let Ok(entry) = &mut entry {
-        Tail::of(rest).add_to(entry);
+        Tail::new(rest).add_to(entry);
     }
     Some(entry)
 }

@@ -152,7 +152,7 @@ struct Tail<'a>(&'a str);
 
 impl<'a> Tail<'a> {
     /// Skips referrer and agent, which are in quotes and may hold anything.
-    fn of(line: &'a str) -> Self {
+    fn new(line: &'a str) -> Self {
         Self(line.rsplit('"').next().unwrap_or_default())
     }
 

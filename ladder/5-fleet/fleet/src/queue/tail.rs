@@ -40,7 +40,7 @@ enum Shape {
 
 impl Shape {
     /// Returns the distribution with this squared coefficient of variation.
-    fn of(scv: f64) -> Self {
+    fn new(scv: f64) -> Self {
         if scv <= 1.0 {
             // `abs` makes -0 positive, so that its reciprocal is positive.
             let spread = scv.abs().sqrt();
@@ -57,7 +57,7 @@ impl Tail {
     /// not wait, divided by the mean service time; `scv` is the squared coefficient of variation of
     /// the service time.
     pub(crate) fn new(waits: f64, wait: f64, scv: f64) -> Self {
-        Self { waits, wait_rate: waits / wait, shape: Shape::of(scv) }
+        Self { waits, wait_rate: waits / wait, shape: Shape::new(scv) }
     }
 
     /// Returns the probability that the response time is above `t`.

@@ -26,7 +26,7 @@ fn measured(by: &str, unit: Unit, point: f64) -> Record {
 }
 
 fn basis(record: &Record) -> Basis {
-    Basis::of(record, Some("new".into()), "2026-01-02T03:04:05Z".parse().unwrap()).unwrap()
+    Basis::new(record, Some("new".into()), "2026-01-02T03:04:05Z".parse().unwrap()).unwrap()
 }
 
 /// A machine of 64 cores, each at 0.05 USD an hour.

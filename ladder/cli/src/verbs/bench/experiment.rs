@@ -53,7 +53,7 @@ pub(super) fn run(options: &Options) -> Result<ExitCode, CliError> {
         planned.map_err(|why| wrong(&format_args!("line {}: {}: {why}", case.line, case.name)))?;
     }
     let mut run = Run::measuring(options.written.json.as_deref())?;
-    let profiler = match Profiler::of(&base) {
+    let profiler = match Profiler::new(&base) {
         Ok(profiler) => profiler,
         Err(why) => {
             run.notes.add(format!("no parts: {why}"));
@@ -200,7 +200,7 @@ fn judge(
     let rounds =
         Rounds { outcomes: vec![outcomes.clone()], repeated: measured.repeated, broken: None };
     let names = core::slice::from_ref(naming);
-    let mut scenario = Scenario::of(case.name.clone(), rounds, names, &context)?;
+    let mut scenario = Scenario::new(case.name.clone(), rounds, names, &context)?;
     if let Some(profiler) = profiler {
         profiler.end(&started.bench, &mut scenario, &started.plan, names)?;
     }

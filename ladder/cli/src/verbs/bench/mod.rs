@@ -58,7 +58,7 @@ pub(crate) fn run(command: &BenchCommand) -> Result<ExitCode, CliError> {
         Mode::Rounds | Mode::Profile | Mode::Search(_) => {}
     }
     let mut run = run_of(options, undone)?;
-    let watch = Watch::of(options)?;
+    let watch = Watch::new(options)?;
     if let Some(objective) = options.objective() {
         return find_rate(options, objective, &mut run, &watch);
     }
@@ -163,7 +163,7 @@ fn scenarios(options: &Options, run: &mut Run, watch: &Watch) -> Result<Vec<Scen
     let plans = plan::plans(options)?;
     let mut scenarios = Vec::new();
     let keys = options.keys();
-    let profiler = Profiler::of(options)?;
+    let profiler = Profiler::new(options)?;
     progress::plan(keys.len() * plans.len(), plan::seconds(options));
     for key in keys {
         let rig = servers::Rig::start(options, *key)?;
@@ -195,7 +195,7 @@ fn scenarios(options: &Options, run: &mut Run, watch: &Watch) -> Result<Vec<Scen
                 // report the scenarios before the error
                 Err(error) => Rounds::broken(&error),
             };
-            let mut scenario = Scenario::of(label, rounds, &names, &context(options, &run.host))?;
+            let mut scenario = Scenario::new(label, rounds, &names, &context(options, &run.host))?;
             if let Some(profiler) = &profiler {
                 profiler.end(options, &mut scenario, plan, &names)?;
             }

@@ -79,14 +79,14 @@ pub(in crate::verbs) struct Scenario {
 
 impl Scenario {
     /// Judges the rounds of servers in turn, and makes records of them.
-    pub(in crate::verbs) fn of(
+    pub(in crate::verbs) fn new(
         label: String,
         rounds: Rounds,
         names: &[Naming],
         context: &Context,
     ) -> Result<Self, CliError> {
         Self::judged(label, rounds, context, |rounds, context| {
-            let mut records = Comparison::of(rounds)?.records(names, context)?;
+            let mut records = Comparison::new(rounds)?.records(names, context)?;
             records.extend(totals(&records)?);
             Ok(records)
         })

@@ -74,7 +74,7 @@ struct Rate<'a> {
 
 impl<'a> Rate<'a> {
     /// Reads a record, if it is a rate with a suite.
-    fn of(record: &'a Record) -> Option<Self> {
+    fn new(record: &'a Record) -> Option<Self> {
         let is_rate = record.quantity == word::SESSIONS_PER_S;
         let subject = Some(&record.subject).filter(|_| is_rate)?;
         Some(Self {
@@ -89,7 +89,7 @@ impl<'a> Rate<'a> {
 /// Returns the table of suites for each key, the fastest suite first.
 pub(super) fn table(scenarios: &[Scenario]) -> String {
     let rates: Vec<Rate<'_>> =
-        scenarios.iter().flat_map(|scenario| &scenario.records).filter_map(Rate::of).collect();
+        scenarios.iter().flat_map(|scenario| &scenario.records).filter_map(Rate::new).collect();
     let mut keys: Vec<&str> = rates.iter().map(|rate| rate.key.as_str()).collect();
     keys.dedup();
     let servers = distinct(rates.iter().map(|rate| rate.by));
@@ -157,7 +157,7 @@ mod tests {
             of("TLS_FAST", "openssl", 2000.0),
             of("TLS_FAST", "tollgate", 4000.0),
         ];
-        let rates: Vec<Rate<'_>> = records.iter().filter_map(Rate::of).collect();
+        let rates: Vec<Rate<'_>> = records.iter().filter_map(Rate::new).collect();
         let text = of_key("rsa-2048", &rates, &["openssl", "tollgate"]);
         let lines: Vec<&str> = text.lines().collect();
         assert!(lines[0].starts_with("rsa-2048, suite") && lines[0].contains("tollgate"), "{text}");

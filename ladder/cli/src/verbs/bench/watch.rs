@@ -49,7 +49,7 @@ impl Watch {
     }
 
     /// Starts the observers that the options ask for.
-    pub(super) fn of(options: &Options) -> Result<Self, CliError> {
+    pub(super) fn new(options: &Options) -> Result<Self, CliError> {
         let out = options.out.as_deref().map(Out::new).transpose()?;
         Ok(Self { out, ..Self::plain() })
     }

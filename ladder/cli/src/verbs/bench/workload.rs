@@ -71,7 +71,7 @@ pub(super) fn applied(options: &Options) -> Result<(Options, Vec<String>), CliEr
         }
         options.clients.mix.requests_per_connection = each;
     }
-    if let Some(connections) = Connections::of(&workload) {
+    if let Some(connections) = Connections::from_workload(&workload) {
         // a search determines the rate itself
         if options.objective().is_none() {
             if let Some(why) = connections.obstacle() {
@@ -87,7 +87,7 @@ pub(super) fn applied(options: &Options) -> Result<(Options, Vec<String>), CliEr
     if let Some(bytes) = &workload.bytes {
         options.bytes = *bytes.value.get();
     }
-    options.sizes = workload.sizes.as_ref().map(|sizes| Sizes::of(&sizes.value));
+    options.sizes = workload.sizes.as_ref().map(|sizes| Sizes::new(&sizes.value));
     let sizes = options.sizes.as_ref().map_or(slice::from_ref(&options.bytes), Sizes::all);
     if let Some(long) = sizes.iter().find(|size| **size > tollgate_server::BODY_BYTES_MAX) {
         return Err(refused(format!("no server here has a body of {long} bytes")));
@@ -101,7 +101,7 @@ fn undone(workload: &Workload, options: &Options) -> Vec<String> {
         let word = key.value.get();
         format!("the workload's key is {word}; the server of the URL has its own")
     });
-    let spread = Connections::of(workload).and_then(|connections| connections.undone());
+    let spread = Connections::from_workload(workload).and_then(|connections| connections.undone());
     key.into_iter().chain(spread).collect()
 }
 
@@ -130,7 +130,7 @@ struct Connections {
 
 impl Connections {
     /// Returns the connections of a workload with an open loop.
-    fn of(workload: &Workload) -> Option<Self> {
+    fn from_workload(workload: &Workload) -> Option<Self> {
         let each = workload.requests_per_connection.as_ref().map_or(1.0, |each| *each.value.get());
         match workload.arrivals.as_ref()?.value {
             Arrivals::Open { per_s, dispersion, .. } => Some(Self::new(per_s, dispersion, each)),

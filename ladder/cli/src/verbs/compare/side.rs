@@ -32,7 +32,7 @@ impl Side {
     pub(super) fn read(path: &Path, wanted: impl Fn(&Record) -> bool) -> Result<Self, CliError> {
         let name = path.display().to_string();
         let records = shelf::read(&files(path)?)?;
-        let side = Self::of(name, records.into_iter().filter(wanted));
+        let side = Self::new(name, records.into_iter().filter(wanted));
         if side.figures.is_empty() {
             bail!(
                 "{}: no measured record in it that is asked for: give a file that --json made",
@@ -42,7 +42,7 @@ impl Side {
         Ok(side)
     }
 
-    pub(super) fn of(name: String, records: impl Iterator<Item = Record>) -> Self {
+    pub(super) fn new(name: String, records: impl Iterator<Item = Record>) -> Self {
         let mut side = Self { name, figures: Vec::new(), runs: BTreeMap::new() };
         for record in records.filter(|record| record.kind == Kind::Measured) {
             let figure = Figure {

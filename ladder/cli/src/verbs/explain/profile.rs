@@ -69,7 +69,7 @@ struct Taken {
 
 impl Profiler {
     /// Chooses the event; `None` if the options ask for no profile.
-    pub(in crate::verbs) fn of(options: &Options) -> Result<Option<Self>, CliError> {
+    pub(in crate::verbs) fn new(options: &Options) -> Result<Option<Self>, CliError> {
         if !matches!(options.mode, Mode::Profile) {
             return Ok(None);
         }
@@ -182,7 +182,7 @@ impl Runs {
             (Ok(samples), &[from, to]) => self.taken.push(Taken {
                 server: outcome.server.clone(),
                 began_at: outcome.began_at,
-                profile: Profile::of(&samples, from..to),
+                profile: Profile::new(&samples, from..to),
             }),
             (Ok(_), _) => {} // the run was stopped
             (Err(error), _) => _ = self.wrong.get_or_insert(error.into()),
@@ -338,7 +338,7 @@ mod tests {
             let text =
                 sample.repeat(of) + &format!("7 1.000000600: PERF_RECORD_LOST lost {count}\n");
             let samples = Samples::of_script(&text).unwrap();
-            Profile::of(&samples, 0..2_000_000_000).lost_share()
+            Profile::new(&samples, 0..2_000_000_000).lost_share()
         };
         check_shares(lost(1, 200), 1.0).unwrap();
         for (lost, sampled, words) in [

@@ -99,7 +99,7 @@ pub(super) fn sessions(known: &[Record], host: &Host) -> Result<Vec<MeasuredSess
         let bytes = bytes.map_err(|_| error!("{subject}: bytes is not a number"))?;
         Ok(MeasuredSession {
             record: record.clone(),
-            basis: Basis::of(record, host.context.commit.clone(), Timestamp::now())?,
+            basis: Basis::new(record, host.context.commit.clone(), Timestamp::now())?,
             session: SessionCost::from_record(record, bytes)?,
             by: subject.parameter(word::BY).unwrap_or("-").to_owned(),
         })

@@ -30,7 +30,7 @@ pub(crate) fn limbs(kernel: LimbKernel, call: Call, bits: u32) -> Run {
 /// [`limbs`].
 pub(crate) fn method(method: Method, call: Call, bits: u32) -> Run {
     let mut chain = on_limbs(LimbKernel::Portable, call, bits);
-    let (right, constants) = (chain.canonical(), Constants::of(&chain.m));
+    let (right, constants) = (chain.canonical(), Constants::new(&chain.m));
     let first = chain.run_by(method.kernel(&constants)).to_vec();
     let mut reduced = first.clone();
     carry::reduce(&mut reduced, chain.m.m());

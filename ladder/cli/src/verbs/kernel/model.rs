@@ -76,7 +76,7 @@ impl FromStr for Change {
 }
 
 fn kernel(text: &str) -> Result<String, String> {
-    if text == "all" || Kernel::of(text).is_some() {
+    if text == "all" || Kernel::new(text).is_some() {
         return Ok(text.to_owned());
     }
     let names: Vec<&str> = Kernel::ALL.iter().map(|kernel| kernel.name).collect();
@@ -88,7 +88,7 @@ pub(crate) fn run(options: &Model) -> Result<ExitCode, CliError> {
     if let Some(file) = options.calibrate.as_deref() {
         fs::write(file, run.host.model().to_toml()).map_err(CliError::at(file))?;
     }
-    let (selected, sizes) = (SelectedMachine::of(&options.machine, &run.host)?, &options.bits);
+    let (selected, sizes) = (SelectedMachine::new(&options.machine, &run.host)?, &options.bits);
     if let Some(change) = &options.what_if {
         return run.end(&what_if(&selected, change, sizes)?);
     }
@@ -120,7 +120,7 @@ fn own_product(record: &Record) -> String {
 /// Returns the bounds of a product on this machine, for the ladder's lowest rung.
 pub(crate) fn collect(run: &mut Run) -> Result<Vec<Record>, CliError> {
     let Run { host, output, .. } = run;
-    let SelectedMachine { word, model, machine } = SelectedMachine::of("host", host)?;
+    let SelectedMachine { word, model, machine } = SelectedMachine::new("host", host)?;
     let mut records = hosts::records(&word, &model, &machine, &SIZES, Timestamp::now());
     for record in &mut records {
         record.commit.clone_from(&host.context.commit);
@@ -137,7 +137,7 @@ struct SelectedMachine {
 }
 
 impl SelectedMachine {
-    fn of(name: &str, host: &Host) -> Result<Self, CliError> {
+    fn new(name: &str, host: &Host) -> Result<Self, CliError> {
         if name == "host" {
             let (model, machine) = (host.model().clone(), host.context.machine.clone());
             return Ok(Self { word: name.to_owned(), model, machine });

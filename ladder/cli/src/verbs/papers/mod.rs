@@ -123,7 +123,7 @@ mod tests {
             let of_rows = table.rows.iter().filter_map(|row| row.command.as_ref());
             for command in [&table.command].into_iter().chain(of_rows) {
                 let words: Vec<&str> = command.split(' ').skip(1).collect();
-                match Options::of(&words) {
+                match Options::new(&words) {
                     Ok(_) => {}
                     Err(error) => {
                         let error = error.to_string();

@@ -42,7 +42,7 @@ pub(crate) fn run(options: &Tune) -> Result<ExitCode, CliError> {
     let bare = bare(options, &bench);
     let set = candidates(options, &bare.server)?;
     let mut run = Run::measuring(options.written.json.as_deref())?;
-    let Some(profiler) = Profiler::of(&bench)? else { bail!("tune needs a profile") };
+    let Some(profiler) = Profiler::new(&bench)? else { bail!("tune needs a profile") };
     let progress = Progress::new("tune");
     let mut starter = Starter::new(bench.clone(), None)?;
     let state = starter.start(bare.edited(&set.start).map_err(CliError::new)?)?;
@@ -227,7 +227,7 @@ impl Tuner<'_> {
         Ok(match tried {
             Ok((None, _)) => None,
             Ok((Some(pair), next)) => {
-                let outcome = Outcome::of(pair.ratio);
+                let outcome = Outcome::new(pair.ratio);
                 let kept = matches!(outcome, Outcome::Kept(_)).then_some(next);
                 Some((step(outcome, Some(pair.before), Some(pair.after)), kept))
             }

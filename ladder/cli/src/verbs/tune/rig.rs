@@ -39,7 +39,7 @@ pub(super) fn profile(
     let label = format!("{} {}", started.setup.key, plan::named(&started.plan));
     let context = context(&started.bench, &run.host);
     let names = [naming];
-    let mut scenario = Scenario::of(label, of, &names, &context)?;
+    let mut scenario = Scenario::new(label, of, &names, &context)?;
     profiler.end(&started.bench, &mut scenario, &started.plan, &names)?;
     run.output.records(&scenario.records)?;
     Ok(Some(shares(&scenario.records)?))

@@ -179,10 +179,10 @@ pub(crate) struct Pair {
 
 impl Pair {
     pub(crate) fn new(settings: Settings, server: &Server) -> Self {
-        Self::of(client(settings), server.start())
+        Self::of_connections(client(settings), server.start())
     }
 
-    pub(crate) fn of(client: Connection, server: ServerConnection) -> Self {
+    pub(crate) fn of_connections(client: Connection, server: ServerConnection) -> Self {
         Self { client, server, seen: Seen::default(), got: vec![], server_error: None }
     }
 

@@ -100,7 +100,7 @@ pub(super) fn run(
     undone: &[String],
 ) -> Result<ExitCode, CliError> {
     let mut run = run_of(options, undone)?;
-    let watch = Watch::of(options)?;
+    let watch = Watch::new(options)?;
     let progress = Progress::new("bench");
     let plans = plan::plans(options)?;
     let rows = options.keys().len() * plans.len() * (3 + asked.loads.len());
@@ -182,7 +182,7 @@ impl Series<'_> {
             return Ok(None);
         };
         let models = full.iter().zip(&idle);
-        let models = models.map(|(full, idle)| Model::of(self.options, full, idle));
+        let models = models.map(|(full, idle)| Model::new(self.options, full, idle));
         let models = models.collect::<Result<Vec<_>, CliError>>()?;
         let mut curves = Vec::new();
         for ((naming, &capacity), model) in self.names.iter().zip(&capacity).zip(&models) {

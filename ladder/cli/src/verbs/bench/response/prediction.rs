@@ -33,7 +33,7 @@ pub(super) struct Model {
 
 impl Model {
     /// Derives the times from rounds at capacity, and from rounds in which hardly a session waits.
-    pub(super) fn of(
+    pub(super) fn new(
         options: &Options,
         full: &[Outcome],
         idle: &[Outcome],

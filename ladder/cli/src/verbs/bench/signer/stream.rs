@@ -95,7 +95,7 @@ impl Stream {
     /// Returns the process that made the Unix socket; `None` if it cannot be seen from here.
     pub(super) fn process(&self) -> Option<u32> {
         let Self::Unix(stream) = self else { return None };
-        let peer = Peer::of(stream).ok()?;
+        let peer = Peer::new(stream).ok()?;
         u32::try_from(peer.process).ok().filter(|process| *process > 0)
     }
 }
