@@ -2,8 +2,8 @@
 //!
 //! A [`Machine`] gives a core's rate per cycle for each resource. Each figure has its source, and a
 //! rate may be "unknown". A [`Demand`] gives the amounts of the same resources that a piece of work
-//! uses. [`Machine::limits`] divides the demand by the rate for each [`Limit`]. [`Bound::new`] keeps
-//! the largest quotient and its name.
+//! uses. [`Machine::limits`] divides the demand by the rate for each [`Limit`]. [`Bound::new`]
+//! keeps the largest quotient and its name.
 //!
 //! The demand has several sources. A [`Form`] gives the minimum number of multiplications of a
 //! Montgomery product or square by a kernel of this project. A [`Kernel`] adds loads, registers and

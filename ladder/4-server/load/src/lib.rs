@@ -1,9 +1,9 @@
 //! Load generator: closed and open loops, server-confirmed transactions, referee, verdict.
 //!
 //! [`run`] runs a [`Plan`] against a [`Server`] and returns an [`Outcome`]: its [`Verdict`] with
-//! the [`Finding`]s behind it, the counts of both sides, and figures. [`compare`] runs several
-//! servers in alternating rounds and returns ratios with intervals; [`records()`] and
-//! [`Comparison::records`] turn them into records.
+//! the [`Finding`]s behind it, the counts of both sides, and figures. A [`Comparison`] has the
+//! ratios of several servers within rounds, with intervals; [`records()`] and
+//! [`Comparison::records`] make records.
 //!
 //! # Measurements
 //!

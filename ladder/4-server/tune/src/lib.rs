@@ -11,8 +11,8 @@
 //!   profile that become cheaper, and the factor.
 //! * [`gain`] is Amdahl's law with intervals. [`prospects`] orders the candidates that apply, and
 //!   [`Prospect::standing`] says which to try.
-//! * [`Outcome::new`] decides by the measured interval. [`Story`] prints state, reason, expectation,
-//!   measurement and decision of each step.
+//! * [`Outcome::new`] decides by the measured interval. [`Story`] prints state, reason,
+//!   expectation, measurement and decision of each step.
 //!
 //! ```
 //! use tollgate_record::Estimate;
