@@ -13,6 +13,7 @@ const C: &str = env!("CARGO_MANIFEST_DIR");
 const TMP: &str = env!("CARGO_TARGET_TMPDIR");
 /// Warnings that every program must be free of.
 const STRICT: [&str; 4] = ["-Wall", "-Wextra", "-Werror", "-pedantic"];
+const SANITIZER: [&str; 3] = ["-fsanitize=address,undefined", "-fno-omit-frame-pointer", "-g"];
 
 /// The prefix under which the library of this build is installed.
 static INSTALLED: LazyLock<PathBuf> = LazyLock::new(|| {
@@ -101,6 +102,22 @@ fn programs_of_both_compilers_use_every_function() {
         let said = run(Command::new(sign).arg(vector("rsa-2048")));
         assert!(said.ends_with("a batch of 20 signatures is valid\n"), "{said}");
     }
+}
+
+#[test]
+fn the_address_sanitizer_finds_nothing() {
+    for compiler in ["gcc", "clang"] {
+        if !has(compiler) {
+            continue;
+        }
+        let options = [&["-std=c11"][..], &SANITIZER].concat();
+        let checks = compile(compiler, "tests/checks.c", "sanitizer", &options);
+        let said = run(Command::new(checks).args(keys()).arg("careful"));
+        assert_eq!(said, "all checks passed\n");
+    }
+    let options = [&["-std=c++11"][..], &SANITIZER].concat();
+    let sign = compile("g++", "examples/sign.cpp", "sanitizer", &options);
+    run(Command::new(sign).arg(vector("rsa-1024")));
 }
 
 #[test]

@@ -7,7 +7,7 @@
 use core::ffi::{c_int, c_uint};
 use std::io::Write as _;
 use std::sync::Barrier;
-use std::{io, thread};
+use std::{io, process, thread};
 
 use tollgate_cpu::process::fork_generation;
 use tollgate_rerun::alone;
@@ -107,4 +107,75 @@ fn concurrent_first_calls_get_one_generation() {
             assert_eq!(is_good, 1);
         }
     });
+}
+
+/// The kernel refuses the page, refuses the advice, or accepts the advice and ignores it.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn without_a_wiped_page_the_process_id_is_used() {
+    const MMAP: u32 = 9;
+    const MADVISE: u32 = 28;
+    alone("without_a_wiped_page_the_process_id_is_used", || {
+        for (call, error) in [(MMAP, 12), (MADVISE, 22), (MADVISE, 0)] {
+            let is_id = || fork_generation() == u64::from(process::id());
+            let is_good = in_child(|| {
+                filter::answer(call, error);
+                (is_id() && in_child(|| is_id().into()) == 1 && is_id()).into()
+            });
+            assert_eq!(is_good, 1, "call {call}, error {error}");
+        }
+    });
+}
+
+/// System calls with a fixed result, by seccomp, which sandboxes use too.
+#[cfg(target_arch = "x86_64")]
+mod filter {
+    use core::ffi::{c_int, c_ulong, c_ushort};
+
+    unsafe extern "C" {
+        fn prctl(option: c_int, ...) -> c_int;
+    }
+
+    /// `sock_filter` of linux/filter.h: one instruction of a filter program.
+    #[repr(C)]
+    struct Instruction {
+        code: u16,
+        if_true: u8,
+        if_false: u8,
+        k: u32,
+    }
+
+    /// `sock_fprog` of linux/filter.h: a filter program.
+    #[repr(C)]
+    struct Program {
+        length: c_ushort,
+        first: *const Instruction,
+    }
+
+    const PR_SET_SECCOMP: c_int = 22;
+    const PR_SET_NO_NEW_PRIVS: c_int = 38;
+    const SECCOMP_MODE_FILTER: c_ulong = 2;
+    const SECCOMP_RET_ERRNO: u32 = 0x0005_0000;
+    const SECCOMP_RET_ALLOW: u32 = 0x7fff_0000;
+    const LOAD: u16 = 0x20; // BPF_LD | BPF_W | BPF_ABS
+    const IF_EQUAL: u16 = 0x15; // BPF_JMP | BPF_JEQ | BPF_K
+    const RETURN: u16 = 0x06; // BPF_RET | BPF_K
+
+    /// Makes `call` fail with `error` in this process. If `error` is 0, `call` succeeds without
+    /// effect.
+    pub(super) fn answer(call: u32, error: u32) {
+        let step = |code, if_false, k| Instruction { code, if_true: 0, if_false, k };
+        let program = [
+            step(LOAD, 0, 0), // the number of the call: the first field of `seccomp_data`
+            step(IF_EQUAL, 1, call),
+            step(RETURN, 0, SECCOMP_RET_ERRNO | error),
+            step(RETURN, 0, SECCOMP_RET_ALLOW),
+        ];
+        let program = Program { length: 4, first: program.as_ptr() };
+        let (yes, no): (c_ulong, c_ulong) = (1, 0);
+        // SAFETY: the call takes no pointers.
+        assert_eq!(unsafe { prctl(PR_SET_NO_NEW_PRIVS, yes, no, no, no) }, 0);
+        // SAFETY: the pointer is to a program of four steps, which the system copies.
+        assert_eq!(unsafe { prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &raw const program) }, 0);
+    }
 }

@@ -5,11 +5,13 @@
 //! so an idle server has no timer running. The last numbers are written when libcrypto tears the
 //! provider down, at the latest when the process exits; a killed process loses up to a second.
 //!
-//! If a program forbids new threads (some programs set `RLIMIT_NPROC` to 0), only the last numbers
-//! are written.
+//! If a program forbids new threads (some programs set `RLIMIT_NPROC` to 0), the threads that run
+//! operations write the file, at most once a second. Counts that come after a write wait for the
+//! next operation or for the teardown.
 //!
 //! A process may fork at any moment. Each mark holds the fork generation of the process that set
-//! it, so a child takes over the marks that its parent's threads held.
+//! it, so a child takes over the marks that its parent's threads held. A failed write never fails
+//! an operation; the failure is counted.
 #![forbid(unsafe_code)]
 
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -19,6 +21,7 @@ use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::{Arc, Weak};
 use std::thread;
+use std::time::Instant;
 
 use tollgate_cpu::process::fork_generation;
 
@@ -46,6 +49,11 @@ pub(crate) struct Metrics {
     program: String,
     /// The process that has a writing thread, or that cannot start one.
     active: AtomicU64,
+    /// The process that cannot start a writing thread.
+    threadless: AtomicU64,
+    /// The time at which the process in `threadless` wrote last, in milliseconds after `created`.
+    written_ms: AtomicU64,
+    created: Instant,
     /// The process that is writing the file.
     writing: AtomicU64,
     closed: AtomicBool,
@@ -69,6 +77,9 @@ impl Metrics {
             provider,
             program: program.trim().to_owned(),
             active: AtomicU64::new(NOBODY),
+            threadless: AtomicU64::new(NOBODY),
+            written_ms: AtomicU64::new(0),
+            created: Instant::now(),
             writing: AtomicU64::new(NOBODY),
             closed: AtomicBool::new(false),
         })
@@ -85,8 +96,26 @@ impl Metrics {
     pub(crate) fn wake(self: &Arc<Self>, process: u64) {
         if swap_if_other(&self.active, process) {
             let metrics = Arc::clone(self);
-            // If this fails, `active` stays set, so that operations do not try again.
-            let _ = background::spawn("tollgate-metrics", move || metrics.work(process));
+            if background::spawn("tollgate-metrics", move || metrics.work(process)).is_ok() {
+                return;
+            }
+            // The flag `active` stays set, so that operations do not try again to start a thread.
+            self.written_ms.store(0, Ordering::Relaxed);
+            self.threadless.store(process, Ordering::Release);
+            self.write_unless_closed(process);
+        } else if self.threadless.load(Ordering::Acquire) == process {
+            self.write_if_due(process);
+        }
+    }
+
+    /// Writes the file if the last write was at least one [`PAUSE`] ago.
+    fn write_if_due(&self, process: u64) {
+        let now = u64::try_from(self.created.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let last = self.written_ms.load(Ordering::Relaxed);
+        let is_due = u128::from(now.saturating_sub(last)) >= PAUSE.as_millis();
+        let (order, or) = (Ordering::Relaxed, Ordering::Relaxed);
+        if is_due && self.written_ms.compare_exchange(last, now, order, or).is_ok() {
+            self.write_unless_closed(process);
         }
     }
 

@@ -74,15 +74,11 @@ impl Provider {
             // Without the cache, programs could create no EC keys after a signature.
             Offer::Auto => keymgmt_cache.is_some() && curve.beats_openssl(),
         });
-        for (passes, reason, what) in [
-            (x25519.is_none_or(X25519::passes_test), Reason::SelfTestX25519, "X25519"),
-            (p256.is_none_or(P256::passes_test), Reason::SelfTestP256, "ECDSA with P-256"),
-        ] {
-            if !passes {
-                let why = "failed: test this machine's memory and processor";
-                core.raise_with(reason, &format!("the known-answer test of {what} {why}"));
-                return None;
-            }
+        let curves = (x25519.map(X25519::passes_test), p256.map(P256::passes_test));
+        if let Some((reason, what)) = failed(curves) {
+            let why = "failed: test this machine's memory and processor";
+            core.raise_with(reason, &format!("the known-answer test of {what} {why}"));
+            return None;
         }
         Some(Arc::new_cyclic(|provider: &Weak<Self>| Self {
             metrics: settings
@@ -219,6 +215,15 @@ impl Provider {
     }
 }
 
+/// Returns the curve whose test failed: X25519 or P-256. `None` if each passed or is not offered.
+const fn failed(passes: (Option<bool>, Option<bool>)) -> Option<(Reason, &'static str)> {
+    match passes {
+        (Some(false), _) => Some((Reason::SelfTestX25519, "X25519")),
+        (_, Some(false)) => Some((Reason::SelfTestP256, "ECDSA with P-256")),
+        _ => None,
+    }
+}
+
 /// Runs the body of an entry point. Returns 1 on success, and 0 where [`attempt`] returns `None`.
 pub(crate) fn entry<T: AsRef<Provider>>(
     object: Option<T>,
@@ -247,6 +252,20 @@ pub(crate) fn attempt<T: AsRef<Provider>, U>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_curve_that_fails_its_test_is_found() {
+        for (x25519, p256, expected) in [
+            (None, None, None),
+            (Some(true), Some(true), None),
+            (Some(false), Some(true), Some(Reason::SelfTestX25519)),
+            (Some(false), None, Some(Reason::SelfTestX25519)),
+            (Some(true), Some(false), Some(Reason::SelfTestP256)),
+            (None, Some(false), Some(Reason::SelfTestP256)),
+        ] {
+            assert_eq!(failed((x25519, p256)).map(|(reason, _)| reason), expected);
+        }
+    }
 
     #[test]
     fn all_kernels_pass_their_tests() {

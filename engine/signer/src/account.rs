@@ -58,6 +58,8 @@ pub(crate) struct Rate {
     /// The time since the signer's start, in nanoseconds, at which the events so far would have
     /// ended at the rate, one after the other.
     paid_until: AtomicU64,
+    /// The lines above the rate that no line has counted yet.
+    pub(crate) left_out: AtomicU64,
 }
 
 impl Rate {

@@ -15,7 +15,7 @@ use crate::tls::{Identity, Tls};
 
 /// The keys, the clients, and what each client may do.
 pub(crate) struct Policy {
-    clients: Vec<Client>,
+    pub(crate) clients: Vec<Client>,
     by_uid: HashMap<u32, usize>,
     by_certificate: HashMap<String, usize>,
     pub(crate) limits: Limits,

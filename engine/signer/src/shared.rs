@@ -76,8 +76,30 @@ impl Shared {
     /// Returns whether a line about a connection or a refusal may be written: such lines must not
     /// fill the disk, and those of a client cannot hide another's.
     pub(crate) fn may_log(&self, client: Option<&Client>) -> bool {
-        let lines = client.map_or(&self.strangers, |client| &client.account.lines);
-        lines.allows(LINES_PER_S, self.started.elapsed())
+        let rate = client.map_or(&self.strangers, |client| &client.account.lines);
+        let allows = rate.allows(LINES_PER_S, self.started.elapsed());
+        if !allows {
+            rate.left_out.fetch_add(1, Ordering::Relaxed);
+        }
+        allows
+    }
+
+    /// Adds lines with the numbers of those that were left out, as the rate allows, or all of them
+    /// before the clients get other numbers and at the end.
+    pub(crate) fn log_left_out(&self, lines: &mut Lines, policy: &Policy, all: bool) {
+        let clients =
+            policy.clients.iter().map(|client| (&client.account.lines, Some(&*client.name)));
+        for (rate, client) in clients.chain([(&self.strangers, None)]) {
+            let has_some = rate.left_out.load(Ordering::Relaxed) > 0;
+            if has_some && (all || rate.allows(LINES_PER_S, self.started.elapsed())) {
+                let left_out = rate.left_out.swap(0, Ordering::Relaxed);
+                lines.connection(
+                    "",
+                    client,
+                    &format!("{left_out} more, without lines of their own"),
+                );
+            }
+        }
     }
 
     /// Adds a line about a connection, unless there were too many.

@@ -185,6 +185,7 @@ impl Worker {
         let answered = self.answer(Until::All);
         self.again.extend(answered);
         let old = Arc::clone(&self.policy);
+        self.shared.log_left_out(&mut self.lines, &old, true);
         (self.generation, self.policy) = self.shared.policy();
         let roots = |policy: &Policy| policy.tls.as_ref().map(|tls| tls.files.roots.clone());
         let are_other_roots = roots(&old) != roots(&self.policy);
@@ -333,6 +334,7 @@ impl Worker {
             return;
         }
         self.swept = now;
+        self.shared.log_left_out(&mut self.lines, &self.policy, false);
         let expired: Vec<(usize, &str)> = self
             .connections
             .iter()
@@ -382,6 +384,7 @@ impl Drop for Worker {
         let counters = &self.shared.counters;
         counters.open.fetch_sub(self.connections.len() as u64, Ordering::Relaxed);
         counters.handshakes.fetch_sub(shaking as u64, Ordering::Relaxed);
+        self.shared.log_left_out(&mut self.lines, &self.policy, true);
         self.log();
     }
 }

@@ -1,4 +1,5 @@
-//! Only crates that are marked for it allow `unsafe`, which the lints of the workspace deny.
+//! Only crates that are marked for it allow `unsafe`, which the lints of the workspace deny; of
+//! their kernels, only those with inline assembly.
 
 use super::Finding;
 use crate::workspace::Workspace;
@@ -13,7 +14,9 @@ pub(super) fn check(workspace: &Workspace) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in workspace.rust_files() {
         let owner = workspace.crate_of(&file.path);
-        let is_marked = owner.is_some_and(|krate| krate.marked_unsafe == Some(true))
+        let is_in_marked = owner.is_some_and(|krate| krate.marked_unsafe == Some(true));
+        let needs_none = file.path.contains("/kernels/") && !file.text.contains("asm!");
+        let is_marked = is_in_marked && !needs_none
             || FUZZ_TARGETS_OF_C.contains(&file.path.as_str())
             || file.path.starts_with(TESTS);
         let allows = |line: &str| line.contains("unsafe_code") && !line.contains("forbid(");
@@ -22,6 +25,13 @@ pub(super) fn check(workspace: &Workspace) -> Vec<Finding> {
             let what = "`unsafe` outside the crates and files marked for it";
             let remedy = "write it without, or move it into a marked crate";
             findings.push(Finding::new(&file.path, at + 1, what, remedy));
+        }
+    }
+    for krate in &workspace.crates {
+        let manifest = workspace.file(&krate.manifest());
+        if manifest.is_some_and(|file| !file.text.contains("[lints]\nworkspace = true")) {
+            let (what, remedy) = ("no lints", "add [lints] with workspace = true");
+            findings.push(Finding::new(&krate.manifest(), 1, what, remedy));
         }
     }
     findings
@@ -41,6 +51,7 @@ mod tests {
             fake::findings(check, &[krate], &[(path, text)])
         };
         assert!(findings(true, "crates/a/tests/b.rs").is_empty());
+        assert_eq!(findings(true, "crates/a/src/kernels/b.rs").len(), 1);
         assert!(findings(false, "fuzz/fuzz_targets/c_queue.rs").is_empty());
         let [only] = &findings(false, "crates/a/tests/b.rs")[..] else { panic!("one finding") };
         assert!(only.starts_with("crates/a/tests/b.rs:2: "), "{only}");

@@ -68,6 +68,13 @@ fn the_first_count_is_written_soon_and_the_last_at_the_end() {
 }
 
 #[test]
+fn no_file_is_written_without_a_count() {
+    let folder = Folder::new("nothing");
+    folder.metrics().close();
+    assert_eq!(folder.names(), [""; 0]);
+}
+
+#[test]
 fn a_missing_folder_is_counted_and_may_be_created_later() {
     let folder = Folder::new("later");
     fs::remove_dir(&folder.0).unwrap();
@@ -105,6 +112,30 @@ fn failed_writes_leave_no_file() {
     assert!(file::replace(&folder.0, &long, "text").is_err());
     assert_eq!(folder.names(), [""; 0]);
     assert!(file::replace(Path::new("/proc"), "tollgate", "text").is_err());
+}
+
+/// The marks are set as in a program that forbids threads.
+#[test]
+fn operations_write_if_no_thread_can_start() {
+    let folder = Folder::new("threadless");
+    let metrics = folder.metrics();
+    metrics.active.store(fork_generation(), Ordering::SeqCst);
+    metrics.threadless.store(fork_generation(), Ordering::SeqCst);
+    let last = u64::MAX / 2;
+    metrics.written_ms.store(last, Ordering::SeqCst);
+    count(&metrics, Event::Signature);
+    assert_eq!(folder.names(), [""; 0], "it is not due");
+    // A provider that was made an hour ago.
+    let metrics = Metrics { created: Instant::now() - Duration::from_secs(3600), ..fresh(&folder) };
+    let metrics = Arc::new(metrics);
+    metrics.active.store(fork_generation(), Ordering::SeqCst);
+    metrics.threadless.store(fork_generation(), Ordering::SeqCst);
+    count(&metrics, Event::Signature);
+    assert!(folder.text().contains("tollgate_signatures_total"));
+}
+
+fn fresh(folder: &Folder) -> Metrics {
+    Arc::into_inner(folder.metrics()).unwrap()
 }
 
 #[test]

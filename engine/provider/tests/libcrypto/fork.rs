@@ -1,14 +1,19 @@
-//! Processes that fork: a server with workers, and a process whose threads are signing.
+//! Processes that fork: a server with workers, a process whose threads are signing, and an engine
+//! without libcrypto.
 
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use core::time::Duration;
+use std::sync::{Arc, mpsc};
 use std::thread;
 
+use tollgate_queue::{Config, Error, Queue, Work};
 use tollgate_rerun::alone;
+use tollgate_rsa::{Hash, PrivateKey};
 
 use crate::host::child::in_child;
 use crate::host::job::Job;
 use crate::host::libcrypto;
-use crate::host::{DEMAND, Host, Key, Operation};
+use crate::host::{DEMAND, Host, Key, Operation, pem};
 
 #[test]
 fn a_forked_child_signs() {
@@ -93,4 +98,42 @@ fn at_work_alone() {
             assert_eq!(sign(&operation), expected);
         }
     });
+}
+
+#[test]
+fn an_engine_returns_errors_in_a_forked_child() {
+    alone("fork::an_engine_returns_errors_in_a_forked_child", engine_alone);
+}
+
+fn engine_alone() {
+    let engine = Queue::of_this_processor(Config::default()).unwrap();
+    let caller = engine.caller().unwrap();
+    let key = Arc::new(PrivateKey::from_pem(&pem("rsa-1024.pem")).unwrap());
+    let digest = Hash::Sha256.digest(b"a message");
+    let work = Work::SignPkcs1v15 { hash: Hash::Sha256 };
+    let kept = caller.submit(|job| job.load(&key, work, digest.as_ref())).unwrap();
+    // Another thread is in the middle of a submission. That thread does not exist in the child.
+    let (tell, told) = mpsc::channel();
+    let holder = caller.clone();
+    let other = Arc::clone(&key);
+    let filling = thread::spawn(move || {
+        holder.run(|job| {
+            tell.send(()).unwrap();
+            thread::sleep(Duration::from_millis(20));
+            job.load(&other, work, Hash::Sha256.digest(b"another").as_ref())
+        })
+    });
+    told.recv().unwrap();
+    // The child takes and drops its copy.
+    let mut parts = Some((caller, engine, kept));
+    assert!(in_child(|| {
+        let (caller, engine, kept) = parts.take().unwrap();
+        let submitted = caller.submit(|job| job.load(&key, work, digest.as_ref()));
+        matches!(submitted, Err(Error::Forked))
+            && matches!(engine.stats(), Err(Error::Forked))
+            && matches!(engine.shut_down(Duration::ZERO), Err(Error::Forked))
+            && matches!(kept.wait(), Err(Error::Forked))
+    }));
+    let (_caller, _engine, kept) = parts.unwrap();
+    assert!(kept.wait().is_ok() && filling.join().unwrap().is_ok());
 }

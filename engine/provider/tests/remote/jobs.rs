@@ -3,8 +3,10 @@
 use core::cell::RefCell;
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use core::time::Duration;
 use std::fs::{self, File};
 use std::os::fd::AsRawFd as _;
+use std::thread;
 
 use openssl::hash::MessageDigest;
 use openssl::sign::Verifier;
@@ -113,6 +115,41 @@ fn a_silent_signer_wakes_its_jobs_at_the_deadline() {
         Job::new(|| result = sign(&host, &key, 5)).finish();
     }
     is_of(5, &result);
+}
+
+/// The answer of an abandoned job comes after its end, and no other job gets it.
+#[test]
+fn abandoned_jobs_take_their_connections_with_them() {
+    alone("jobs::abandoned_jobs_take_their_connections_with_them", abandon_alone);
+}
+
+fn abandon_alone() {
+    let descriptors = || fs::read_dir("/proc/self/fd").unwrap().count();
+    let signer = Signer::new(0);
+    let (host, key) = signer.host(LONG_MS);
+    is_of(0, &sign(&host, &key, 0));
+    let before = descriptors();
+    signer.gate.store(usize::MAX, SeqCst);
+    let mut nowhere = Vec::new();
+    nowhere.resize_with(20, || Ok(Vec::new()));
+    for (number, result) in nowhere.iter_mut().enumerate() {
+        let mut job = Job::new(|| *result = sign(&host, &key, number));
+        assert!(!job.resume());
+        drop(job);
+    }
+    assert_eq!(host.counter("abandoned-operations"), 20);
+    signer.open_gate();
+    let mut result = Ok(Vec::new());
+    Job::new(|| result = sign(&host, &key, 99)).finish();
+    is_of(99, &result);
+    // The signer's ends close when it has noticed.
+    for _ in 0..1000 {
+        if descriptors() <= before + 2 {
+            return;
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    panic!("{} descriptors, {before} before", descriptors());
 }
 
 #[test]

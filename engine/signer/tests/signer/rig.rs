@@ -150,6 +150,18 @@ impl Rig {
         }
     }
 
+    /// Waits until the audit log has the number of a client's lines that were left out.
+    #[track_caller]
+    pub(crate) fn logged_sum(&self, client: &str) {
+        let end = Instant::now() + Duration::from_secs(20);
+        let name = format!("\"client\":\"{client}\"");
+        let is = |line: &str| line.contains("without lines of their own") && line.contains(&name);
+        while !self.audit().lines().any(is) {
+            assert!(Instant::now() < end, "{}", self.audit());
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+
     pub(crate) fn audit(&self) -> String {
         fs::read_to_string(self.folder.path("audit.log")).unwrap()
     }

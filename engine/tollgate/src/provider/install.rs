@@ -27,13 +27,18 @@ struct Installation {
     before: Option<String>,
 }
 
-/// Installs the provider. Nothing changes before OpenSSL has signed with the module.
+/// Installs the provider. Nothing changes before OpenSSL has signed with the module; after the
+/// changes, it signs with the module in its place.
 pub(crate) fn run(options: &Install) -> Result<ExitCode, CliError> {
     let openssl = Openssl::find()?;
     let plan = Installation::new(&openssl, options)?;
     check_stdout()?;
     plan.try_out()?;
     plan.carry_out()?;
+    proof::prove(&plan.configuration).map_err(|error| {
+        let remedy = "run 'tollgate provider install --remove'";
+        error!("{error}; in place it does not work, unlike in a temporary folder: {remedy}")
+    })?;
     print(&format!("{}{}", plan.done(), next(&plan.configuration)))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -6,6 +6,7 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Read as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
+use std::time::SystemTime;
 
 use rustix::fs::OFlags;
 
@@ -22,6 +23,7 @@ pub(super) struct ProcessFile {
     pub(super) counts: BTreeMap<String, u64>,
     /// Time of writing, in seconds after boot.
     written: f64,
+    modified: SystemTime,
 }
 
 /// Reads the files of a folder. Ignores other files.
@@ -40,8 +42,9 @@ pub(super) fn sum(files: &[ProcessFile]) -> BTreeMap<String, u64> {
     sum
 }
 
-/// Returns the text of a short regular file. Does not follow links, and does not block on a pipe.
-fn regular(path: &Path) -> io::Result<String> {
+/// Returns the text of a short regular file, and the time of its last change. Does not follow
+/// links, and does not block on a pipe.
+fn regular(path: &Path) -> io::Result<(String, SystemTime)> {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
     let metadata = file.metadata()?;
@@ -50,7 +53,7 @@ fn regular(path: &Path) -> io::Result<String> {
     }
     let mut text = String::new();
     file.take(BYTES_MAX).read_to_string(&mut text)?;
-    Ok(text)
+    Ok((text, metadata.modified()?))
 }
 
 impl ProcessFile {
@@ -58,7 +61,7 @@ impl ProcessFile {
         let name = path.file_name()?.to_str()?;
         let pid = name.strip_prefix("tollgate-")?.strip_suffix(".prom")?.split('-').next()?;
         let pid = pid.parse().ok()?;
-        let text = regular(path).ok()?;
+        let (text, modified) = regular(path).ok()?;
         let (mut counts, mut written) = (BTreeMap::new(), None);
         for line in text.lines().filter(|line| !line.starts_with('#')) {
             let (series, value) = line.rsplit_once(' ')?;
@@ -74,14 +77,16 @@ impl ProcessFile {
                 return None;
             }
         }
-        Some(Self { pid, counts, written: written? })
+        Some(Self { pid, counts, written: written?, modified })
     }
 
     /// Returns whether the process that wrote the file is running: a process with this ID exists,
-    /// and it started before the file was written.
+    /// it started before the file was written, and the machine has not been restarted since.
     pub(super) fn is_of_a_living(&self) -> bool {
+        let booted = processes::booted();
         // The kernel rounds start times to hundredths of a second.
         processes::started(self.pid).is_some_and(|start| start <= self.written + 0.02)
+            && booted.is_none_or(|booted| self.modified >= booted)
     }
 }
 

@@ -28,7 +28,7 @@ pub(crate) enum SubVerb {
     Install(Install),
     /// Check that OpenSSL signs with it, and list the running programs that use it
     Check(Check),
-    /// Print whether a process uses it, and its counters
+    /// Print the counters of all processes, or whether one process uses it
     Stats(Stats),
 }
 
@@ -56,9 +56,10 @@ pub(crate) struct Check {
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Stats {
-    /// The process; exit code 0 if it has the module, 1 if not
+    /// Print only this process; exit code 0 if it has the module, 1 if not [default: the sum of all
+    /// running processes]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) pid: u32,
+    pub(crate) pid: Option<u32>,
 
     /// Folder of the metrics [default: that of the configuration, else /run/tollgate]
     #[arg(long, value_name = "DIR")]

@@ -1,9 +1,11 @@
 //! Reads `/proc`: the libcrypto and the configuration of processes, and the state of the module
 //! in them.
 
+use core::time::Duration;
 use std::fs;
 use std::io;
 use std::path::Path;
+use std::time::SystemTime;
 
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Process {
@@ -78,6 +80,12 @@ pub(super) fn started(pid: u32) -> Option<f64> {
     Some(ticks / 100.0)
 }
 
+pub(super) fn booted() -> Option<SystemTime> {
+    let stat = fs::read_to_string("/proc/stat").ok()?;
+    let line = stat.lines().find_map(|line| line.strip_prefix("btime "))?;
+    SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(line.trim().parse().ok()?))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -89,7 +97,7 @@ mod tests {
         assert_eq!((seen.pid, seen.module), (pid, Module::Missing));
         assert!(openssl::version::number() > 0 && seen.libcrypto.is_some(), "one is linked");
         assert!(all().0.iter().any(|process| process.pid == pid));
-        assert!(started(pid).unwrap() > 0.0);
+        assert!(started(pid).unwrap() > 0.0 && booted().unwrap() < SystemTime::now());
         assert!(look(u32::MAX).is_err() && started(u32::MAX).is_none());
     }
 }

@@ -1,5 +1,6 @@
-//! `tollgate provider stats`: prints whether a process has the module, and its counters.
+//! `tollgate provider stats`: prints the counters of processes, and whether one has the module.
 
+use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -13,10 +14,34 @@ use super::processes::{self, Module};
 use crate::error::CliError;
 use crate::output::print;
 
-/// Prints the state of the module in a process, and its counters.
 pub(crate) fn run(options: &Stats) -> Result<ExitCode, CliError> {
     let conf = Openssl::find().map(|openssl| openssl.chosen(None)).ok();
-    let (pid, folder) = (options.pid, &*folder(options, conf.as_deref())?);
+    let folder = folder(options, conf.as_deref())?;
+    match options.pid {
+        Some(pid) => one(pid, &folder, &conf.unwrap_or_default()),
+        None => all(&folder),
+    }
+}
+
+/// Prints the sum of the counters of running processes.
+fn all(folder: &Path) -> Result<ExitCode, CliError> {
+    let mut files = metrics::read(folder)
+        .map_err(|error| error!("{error}; name the folder of `metrics = ...` with --metrics"))?;
+    files.retain(ProcessFile::is_of_a_living);
+    let processes: BTreeSet<u32> = files.iter().map(|file| file.pid).collect();
+    let (count, name) = (processes.len(), folder.display());
+    print(&format!("{count} running processes in {name}, in all\n{}", lines(&files)))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn lines(files: &[ProcessFile]) -> String {
+    let line =
+        |(name, count): (String, u64)| format!("  {:24}{count:>14}\n", name.replace('_', " "));
+    metrics::sum(files).into_iter().map(line).collect()
+}
+
+/// Prints the state of the module in a process, and its counters.
+fn one(pid: u32, folder: &Path, conf: &Path) -> Result<ExitCode, CliError> {
     let process = processes::look(pid).map_err(|error| {
         let advice = match error.kind() {
             ErrorKind::PermissionDenied => "run it as root or as the process's user".to_owned(),
@@ -34,15 +59,11 @@ pub(crate) fn run(options: &Stats) -> Result<ExitCode, CliError> {
         files = read(folder).into_iter().filter(is_of_it).collect();
     }
     let uses = process.module != Module::Missing;
-    let why = answer(&process, &conf.unwrap_or_default());
+    let why = answer(&process, conf);
     let mut text = format!("{} {pid}: {why}\n", process.program);
     match (uses, files.is_empty()) {
         (true, true) => text += &format!("{}\n", no_counts(&within, folder)),
-        _ => {
-            for (name, count) in metrics::sum(&files) {
-                text += &format!("  {:24}{count:>14}\n", name.replace('_', " "));
-            }
-        }
+        _ => text += &lines(&files),
     }
     print(&text)?;
     Ok(if uses { ExitCode::SUCCESS } else { ExitCode::from(1) })

@@ -284,3 +284,23 @@ fn processes_are_listed_with_the_reason_if_they_do_not_use_it() {
     let nobody = system.provider(&["stats", "--pid", "4194305"]);
     refused(&nobody, "process 4194305: ");
 }
+
+#[test]
+fn counters_of_running_processes_are_added_up() {
+    let system = System::new("provider-stats", BASE);
+    let file = |pid: u32, context: u32, written: f64| {
+        let labels = format!("{{pid=\"{pid}\",context=\"{context}\",program=\"x\"}}");
+        let text =
+            format!("tollgate_keys_total{labels} 4\ntollgate_written_seconds{labels} {written}\n");
+        fs::write(system.path(&format!("tollgate-{pid}-{context}.prom")), text).unwrap();
+    };
+    let id = std::process::id();
+    file(id, 0, 1e9);
+    file(id, 1, 1e9);
+    file(id, 2, 0.0); // of an earlier process with this ID
+    file(4_194_305, 0, 1e9); // above the largest ID
+    let folder = system.path("");
+    let text = said(&system.provider(&["stats", "--metrics", &folder]));
+    assert!(text.starts_with("1 running processes in "), "{text}");
+    assert_eq!(text.split_whitespace().last(), Some("8"), "{text}");
+}
