@@ -87,7 +87,7 @@ fn the_embedded_server_is_tuned_too() {
     }
     // a shorter key pays on every processor; whether the provider does depends on it
     let said = text(&output);
-    for part in ["openssl ", "step 1: ", "- expected: ", "provider", "keep-alive"] {
+    for part in ["openssl ", "step 1: ", "- expected: ", "provider", "two requests"] {
         assert!(said.contains(part), "{part}: {said}");
     }
 }
