@@ -126,8 +126,8 @@ impl Operations {
     /// see [`prepare`](Self::prepare).
     #[must_use]
     pub fn width(&self, size: Size) -> usize {
-        let own = self.of_size[size.index()].as_ref();
-        let numbers = own.map_or(Numbers::Words, |own| own.numbers);
+        let of_size = self.of_size[size.index()].as_ref();
+        let numbers = of_size.map_or(Numbers::Words, |of_size| of_size.numbers);
         self.device.fill(size, numbers).unwrap_or(1).clamp(1, self.width_max)
     }
 
@@ -139,14 +139,14 @@ impl Operations {
     /// The device failed, and must not be used again.
     pub fn prepare(&mut self, size: Size) -> Result<Prepared, Failure> {
         let slot = &mut self.of_size[size.index()];
-        let own = match slot {
-            Some(own) => own,
+        let of_size = match slot {
+            Some(of_size) => of_size,
             None => {
                 let device = &mut *self.device;
                 slot.insert(OfSize::new(device, size, self.width_max, self.numbers)?)
             }
         };
-        let (numbers, times) = (own.numbers, own.times.clone());
+        let (numbers, times) = (of_size.numbers, of_size.times.clone());
         Ok(Prepared { width: self.width(size), numbers, times })
     }
 
@@ -171,23 +171,23 @@ impl Operations {
         let Prepared { width, numbers, .. } = self.prepare(size)?;
         assert!((1..=width).contains(&operations.len()), "1 to {width} operations");
         let device = &mut *self.device;
-        let own = self.of_size[size.index()].as_mut().expect("it was prepared");
+        let of_size = self.of_size[size.index()].as_mut().expect("it was prepared");
         device.mark(Mark::Begin)?;
-        let pairs = own.load(device, operations)?;
+        let pairs = of_size.load(device, operations)?;
         device.mark(Mark::Loaded)?;
-        let batch = own.batch(operations.len(), PRIVATE);
+        let batch = of_size.batch(operations.len(), PRIVATE);
         for kernel in [Kernel::Blind, power(numbers), Kernel::Finish] {
             device.launch(kernel, size, &batch)?;
         }
         device.mark(Mark::Executed)?;
         let mut numbers = Secret::zeros(size.bytes() * operations.len());
         let mut statuses = vec![0; 4 * operations.len()];
-        device.read(own.memories[OUTPUT], 0, &mut numbers, limit)?;
-        device.read(own.memories[STATUS], 0, &mut statuses, limit)?;
+        device.read(of_size.memories[OUTPUT], 0, &mut numbers, limit)?;
+        device.read(of_size.memories[STATUS], 0, &mut statuses, limit)?;
         device.mark(Mark::Stored)?;
-        own.clear(device)?;
+        of_size.clear(device)?;
         // Waits for the clearing too, so no batch ends with secrets on the device.
-        device.read(own.memories[STATUS], 0, &mut [0; 4], limit)?;
+        device.read(of_size.memories[STATUS], 0, &mut [0; 4], limit)?;
         let load = device.between(Mark::Begin, Mark::Loaded)?;
         let execute = device.between(Mark::Loaded, Mark::Executed)?;
         let store = device.between(Mark::Executed, Mark::Stored)?;
@@ -196,7 +196,7 @@ impl Operations {
         for ((operation, pair), (number, status)) in operations.iter_mut().zip(pairs).zip(results) {
             let status = memcheck::declassified(u32::from_le_bytes(*status).into());
             operation.passed = status == PASSED.into();
-            own.keys.give_pair(pair, operation.passed);
+            of_size.keys.give_pair(pair, operation.passed);
             if operation.passed {
                 number.reverse();
                 operation.number.copy_from_slice(number);
@@ -216,13 +216,13 @@ impl Operations {
 impl Drop for Operations {
     /// Overwrites keys and pairs on the device. A device that failed is not asked again.
     fn drop(&mut self) {
-        for own in self.of_size.iter().flatten() {
-            for memory in own.memories {
+        for of_size in self.of_size.iter().flatten() {
+            for memory in of_size.memories {
                 if self.device.clear(memory).is_err() {
                     return;
                 }
             }
-            let waited = self.device.read(own.memories[STATUS], 0, &mut [0; 4], WIPE_LIMIT);
+            let waited = self.device.read(of_size.memories[STATUS], 0, &mut [0; 4], WIPE_LIMIT);
             if waited.is_err() {
                 return;
             }
@@ -266,19 +266,19 @@ impl OfSize {
             *memory = device.allocate(width * bytes)?;
         }
         let keys = Keys::new(width);
-        let mut own = Self { size, keys, memories, numbers: fills[0].0, times: Vec::new() };
+        let mut prepared = Self { size, keys, memories, numbers: fills[0].0, times: Vec::new() };
         if fills.len() > 1 {
-            own.times = fills.iter().map(|(numbers, _)| (*numbers, Duration::MAX)).collect();
+            prepared.times = fills.iter().map(|(numbers, _)| (*numbers, Duration::MAX)).collect();
             // In turn, since the clock of an idle device rises slowly, and the first launch of a
             // kernel may load it.
             for (i, (numbers, fill)) in fills.into_iter().enumerate().cycle().take(6) {
-                let time = own.measure(device, numbers, fill.min(width))?;
-                own.times[i].1 = time.min(own.times[i].1);
+                let time = prepared.measure(device, numbers, fill.min(width))?;
+                prepared.times[i].1 = time.min(prepared.times[i].1);
             }
-            let fastest = own.times.iter().min_by_key(|(_, time)| *time);
-            own.numbers = fastest.expect("two were measured").0;
+            let fastest = prepared.times.iter().min_by_key(|(_, time)| *time);
+            prepared.numbers = fastest.expect("two were measured").0;
         }
-        Ok(own)
+        Ok(prepared)
     }
 
     /// Returns the time of an operation's exponentiations in a batch. Numbers and keys are zeros:

@@ -12,8 +12,8 @@ fn bytes(text: &str) -> [u8; 32] {
 fn agreed(curve: X25519, k: &[u8; 32], u: &[u8; 32]) -> Result<[u8; 32], LowOrder> {
     let (secret, peer) = (SecretKey::from_bytes(k), PublicKey(*u));
     let agreed = curve.agree(&secret, &peer).map(|shared| *shared.as_bytes());
-    for one in curve.agree_all(&[(&secret, &peer); 8]) {
-        assert_eq!(one.map(|shared| *shared.as_bytes()), agreed, "{curve:?}");
+    for secret in curve.agree_all(&[(&secret, &peer); 8]) {
+        assert_eq!(secret.map(|shared| *shared.as_bytes()), agreed, "{curve:?}");
     }
     agreed
 }

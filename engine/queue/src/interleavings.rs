@@ -149,7 +149,7 @@ fn a_ticket_is_polled_once_and_dropped() {
 fn two_polling_loops_with_two_tickets_each() {
     explore_preempting(2, || {
         let queue = queue(4, [Doubler::new(2)]);
-        let own = queue.caller().unwrap();
+        let first_caller = queue.caller().unwrap();
         let run_loop = |caller: &Caller<Doubling>, first: u64| {
             let tickets = [first, first + 1].map(|x| (x, submit(caller, x)));
             for (x, mut ticket) in tickets {
@@ -163,7 +163,7 @@ fn two_polling_loops_with_two_tickets_each() {
         };
         let caller = queue.caller().unwrap();
         let other = spawn(move || run_loop(&caller, 1));
-        run_loop(&own, 3);
+        run_loop(&first_caller, 3);
         join(&queue, [other]);
     });
 }
@@ -263,8 +263,8 @@ fn futures_of_two_threads() {
         let queue = queue(2, [Doubler::new(1)]);
         let caller = queue.caller().unwrap();
         let other = spawn(move || assert_eq!(block_on(submit(&caller, 1)).unwrap().doubled, 2));
-        let own = submit(&queue.caller().unwrap(), 2);
-        assert_eq!(block_on(own).unwrap().doubled, 4);
+        let ticket = submit(&queue.caller().unwrap(), 2);
+        assert_eq!(block_on(ticket).unwrap().doubled, 4);
         join(&queue, [other]);
     });
 }
@@ -278,8 +278,8 @@ fn a_future_beside_a_waiting_thread() {
         // A future that is polled once and then neglected must not delay the other futures.
         let loom_waker = Waker::from(std::sync::Arc::new(LoomWaker::default()));
         let poll = pin!(&mut lost).poll(&mut Context::from_waker(&loom_waker));
-        let own = submit(&queue.caller().unwrap(), 3);
-        assert_eq!(own.wait().unwrap().doubled, 6);
+        let ticket = submit(&queue.caller().unwrap(), 3);
+        assert_eq!(ticket.wait().unwrap().doubled, 6);
         other.join().unwrap();
         drop((poll, lost));
         join(&queue, []);

@@ -47,7 +47,7 @@ impl ThreadWakers {
         }
         slots.sort_unstable();
         let word = |slot: &usize| slot / Futex::SLOTS;
-        for neighbours in slots.chunk_by(|one, next| word(one) == word(next)) {
+        for neighbours in slots.chunk_by(|waker, next| word(waker) == word(next)) {
             self.futexes[word(&neighbours[0])].wake(neighbours);
         }
     }

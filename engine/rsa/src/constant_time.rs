@@ -22,7 +22,7 @@ fn secret_key(name: &str) -> PrivateKey {
     memcheck::mark_secret(&key.limbs.q_n);
     memcheck::mark_secret(&key.digits.q_inv);
     memcheck::mark_secret(&key.digits.q_n);
-    for row in key.in_blocks.iter().flat_map(|own| own.a.iter().chain(&own.b)) {
+    for row in key.in_blocks.iter().flat_map(|blocks| blocks.a.iter().chain(&blocks.b)) {
         memcheck::mark_secret(&row.0);
     }
     let x = &key.exponents;

@@ -107,8 +107,8 @@ fn a_broken_pair_gives_an_error_once() {
                 assert_eq!(outcome, [Ok(())]);
                 spoil(&key.limb_pairs, 1, blind, |limb| *limb ^= 2);
                 spoil(&key.digit_pairs, LANES, blind, |digit| digit.0 ^= 2);
-                let own = key.in_blocks.as_ref().expect("the key has blocks");
-                spoil(&own.pairs, 1, blind, |row| row.0[1] ^= 2);
+                let blocks = key.in_blocks.as_ref().expect("the key has blocks");
+                spoil(&blocks.pairs, 1, blind, |row| row.0[1] ^= 2);
                 let (outcome, [released]) = sign();
                 assert_eq!(outcome, [Err(Error::Fault)], "{limbs:?}, {lanes:?}, blind {blind}");
                 assert!(released.iter().all(|&byte| byte == 0), "something was released");

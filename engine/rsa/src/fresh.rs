@@ -137,8 +137,8 @@ mod tests {
             let seen = || match form {
                 Form::Lanes => pairs(&key.digit_pairs, |digit| digit.0),
                 _ if in_blocks => {
-                    let own = key.in_blocks.as_ref().expect("the key has blocks");
-                    pairs(&own.pairs, |row| row.0[0])
+                    let blocks = key.in_blocks.as_ref().expect("the key has blocks");
+                    pairs(&blocks.pairs, |row| row.0[0])
                 }
                 _ => pairs(&key.limb_pairs, |limb| *limb),
             };
@@ -180,9 +180,10 @@ mod tests {
                     let good = run(&mut workspace, &key, &mut buffers).iter().all(Result::is_ok);
                     assert!(good, "{name}, {limbs:?}, {form:?}, pair {turn}");
                     for _ in 0..together {
-                        let own = key.in_blocks.as_ref().map(|own| own.pairs.take().left);
+                        let in_blocks =
+                            key.in_blocks.as_ref().map(|in_blocks| in_blocks.pairs.take().left);
                         let others = [key.limb_pairs.take().left, key.digit_pairs.take().left];
-                        let left = others.into_iter().chain(own).max().expect("three pools");
+                        let left = others.into_iter().chain(in_blocks).max().expect("three pools");
                         assert_eq!(left, USES - 1, "each pair was used once");
                     }
                 }

@@ -96,10 +96,10 @@ impl Md5Sha1 {
     }
 
     fn finalize(self) -> [u8; 36] {
-        let mut both = [0; 36];
-        both[..16].copy_from_slice(&self.0.finalize_fixed());
-        both[16..].copy_from_slice(&self.1.finalize_fixed());
-        both
+        let mut digests = [0; 36];
+        digests[..16].copy_from_slice(&self.0.finalize_fixed());
+        digests[16..].copy_from_slice(&self.1.finalize_fixed());
+        digests
     }
 }
 

@@ -59,7 +59,8 @@ pub(crate) fn finish(
             let (_, _, ciphertext) = answer.asked().ok_or(ErrorCode::Internal)?;
             let mut em = Zeroizing::new(result.to_vec());
             let rejection = key.rejection_key(ciphertext);
-            let renewed = rejection.and_then(|it| implicit_rejection::renew(&mut em, &it));
+            let renewed =
+                rejection.and_then(|rejection| implicit_rejection::renew(&mut em, &rejection));
             renewed.map(|()| em).map_err(|_| ErrorCode::Internal)
         }
         _ => Ok(Zeroizing::new(result.to_vec())),

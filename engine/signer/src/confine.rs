@@ -121,7 +121,7 @@ pub fn hide_memory() -> Result<(), Error> {
 /// The kernel has no filters of system calls, or the architecture is none of x86-64, aarch64 and
 /// riscv64.
 pub fn confine() -> Result<(), Error> {
-    let applied = filter().map_err(Into::into).and_then(|it| apply_filter_all_threads(&it));
+    let applied = filter().map_err(Into::into).and_then(|filter| apply_filter_all_threads(&filter));
     applied.map_err(|why| {
         let why = io::Error::other(format!("{why}: set `seccomp = false` to run without it"));
         Error::system("the filter of system calls")(why)

@@ -58,7 +58,7 @@ impl Counters {
         };
         let at = match outcome {
             Ok(()) => 0,
-            Err(code) => 1 + ErrorCode::all().position(|one| one == code).unwrap_or_default(),
+            Err(code) => 1 + ErrorCode::all().position(|known| known == code).unwrap_or_default(),
         };
         self.requests[kind][at].fetch_add(1, Ordering::Relaxed);
     }

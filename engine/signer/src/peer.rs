@@ -57,6 +57,8 @@ mod tests {
         let uid = rustix::process::getuid().as_raw();
         let process = i32::try_from(std::process::id()).unwrap();
         assert_eq!(Peer::new(&socket).unwrap(), Peer { uid, process });
-        assert!(Peer::new(UdpSocket::bind("127.0.0.1:0").unwrap()).is_ok_and(|it| it.process == 0));
+        assert!(
+            Peer::new(UdpSocket::bind("127.0.0.1:0").unwrap()).is_ok_and(|peer| peer.process == 0)
+        );
     }
 }

@@ -87,19 +87,27 @@ impl Shared {
     /// Adds lines with the numbers of those that were left out, as the rate allows, or all of them
     /// before the clients get other numbers and at the end.
     pub(crate) fn log_left_out(&self, lines: &mut Lines, policy: &Policy, all: bool) {
-        let clients =
-            policy.clients.iter().map(|client| (&client.account.lines, Some(&*client.name)));
-        for (rate, client) in clients.chain([(&self.strangers, None)]) {
+        for (rate, client) in self.rates_of_lines(policy) {
             let has_some = rate.left_out.load(Ordering::Relaxed) > 0;
             if has_some && (all || rate.allows(LINES_PER_S, self.started.elapsed())) {
                 let left_out = rate.left_out.swap(0, Ordering::Relaxed);
-                lines.connection(
-                    "",
-                    client,
-                    &format!("{left_out} more, without lines of their own"),
-                );
+                let text = format!("{left_out} more, without lines of their own");
+                lines.connection("", client, &text);
             }
         }
+    }
+
+    /// Returns whether lines were left out that no line has counted yet.
+    pub(crate) fn has_left_out(&self, policy: &Policy) -> bool {
+        self.rates_of_lines(policy).any(|(rate, _)| rate.left_out.load(Ordering::Relaxed) > 0)
+    }
+
+    fn rates_of_lines<'a>(
+        &'a self,
+        policy: &'a Policy,
+    ) -> impl Iterator<Item = (&'a Rate, Option<&'a str>)> {
+        let of_client = |client: &'a Client| (&client.account.lines, Some(&*client.name));
+        policy.clients.iter().map(of_client).chain([(&self.strangers, None)])
     }
 
     /// Adds a line about a connection, unless there were too many.

@@ -23,10 +23,10 @@ impl Stream {
     }
 
     pub(crate) fn register(&mut self, registry: &Registry, token: Token) -> io::Result<()> {
-        let both = Interest::READABLE | Interest::WRITABLE;
+        let interest = Interest::READABLE | Interest::WRITABLE;
         match self {
-            Self::Tls(stream) => stream.get_mut().register(registry, token, both),
-            Self::Unix(stream) => stream.register(registry, token, both),
+            Self::Tls(stream) => stream.get_mut().register(registry, token, interest),
+            Self::Unix(stream) => stream.register(registry, token, interest),
         }
     }
 

@@ -109,7 +109,9 @@ fn context(
     }
     builder.set_cert_store(store.build());
     builder.set_certificate(&chain[0])?;
-    chain[1..].iter().try_for_each(|one| builder.add_extra_chain_cert(one.clone()))?;
+    chain[1..]
+        .iter()
+        .try_for_each(|certificate| builder.add_extra_chain_cert(certificate.clone()))?;
     builder.set_private_key(key)?;
     // Each connection proves its certificate anew.
     builder.set_session_cache_mode(SslSessionCacheMode::OFF);

@@ -141,7 +141,10 @@ impl Worker {
             for event in &events {
                 self.clients_wait |= matches!(event.token(), UNIX | TCP);
                 if let Token(key) = event.token()
-                    && self.connections.get_mut(key).is_some_and(|it| it.note(event))
+                    && self
+                        .connections
+                        .get_mut(key)
+                        .is_some_and(|connection| connection.note(event))
                 {
                     ready.push(key);
                 }
@@ -172,7 +175,8 @@ impl Worker {
         if accepts_more || !self.again.is_empty() || !self.pending.is_empty() {
             return Some(Duration::ZERO);
         }
-        (!self.connections.is_empty() || self.clients_wait).then_some(SWEEP)
+        let is_busy = !self.connections.is_empty() || self.clients_wait;
+        (is_busy || self.shared.has_left_out(&self.policy)).then_some(SWEEP)
     }
 
     /// Takes new settings. Connections whose peer is no client any more are closed, and so are
@@ -348,8 +352,12 @@ impl Worker {
     /// Closes connections that wait for nothing. The signer is stopping.
     fn close_idle(&mut self) {
         let idle = |connection: &Connection| connection.is_flushed() && !connection.has_request();
-        let idle: Vec<usize> =
-            self.connections.iter().filter(|(_, it)| idle(it)).map(|(key, _)| key).collect();
+        let idle: Vec<usize> = self
+            .connections
+            .iter()
+            .filter(|(_, connection)| idle(connection))
+            .map(|(key, _)| key)
+            .collect();
         idle.into_iter().for_each(|key| self.close(key, "the signer stops"));
     }
 
@@ -359,9 +367,9 @@ impl Worker {
         };
         connection.stream.end();
         let client = connection.client(&self.policy);
-        let who = (&*connection.peer, client.map_or("", |it| &it.name));
+        let who = (&*connection.peer, client.map_or("", |client| &client.name));
         if connection.running > 0 {
-            for gone in self.pending.extract_if(.., |it| it.origin.connection == key) {
+            for gone in self.pending.extract_if(.., |waiting| waiting.origin.connection == key) {
                 self.lines.operation(who, (gone.operation, gone.ski), "abandoned");
             }
         }

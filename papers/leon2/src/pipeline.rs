@@ -69,10 +69,10 @@ impl Pipeline {
     pub fn issue(&mut self, timing: &Timing, slot: &Slot) -> u32 {
         let waits = self.load_stall(timing, slot).max(self.icc_stall(timing, slot));
         let slots = slots(timing, slot.cost);
-        let own = waits + slots;
+        let waited = waits + slots;
         let bubble =
-            if self.jumped { (1 + timing.interlocks.jump_bubble).max(own) - own } else { 0 };
-        let cycles = own + bubble;
+            if self.jumped { (1 + timing.interlocks.jump_bubble).max(waited) - waited } else { 0 };
+        let cycles = waited + bubble;
 
         let at_once = waits == 0 && slots == 1 && bubble == 0;
         self.loaded_before = if at_once { moved(self.loaded, slot.moves) } else { 0 };

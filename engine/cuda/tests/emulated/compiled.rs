@@ -16,12 +16,12 @@ pub(crate) fn compiled() -> &'static Path {
 
 /// Compiles the library with more options.
 pub(crate) fn compile(more: &[&str], library: &Path) {
-    let own = library.with_extension(std::process::id().to_string());
+    let copy = library.with_extension(std::process::id().to_string());
     let options = ["-std=c++17", "-O2", "-fpeel-loops", "-Wall", "-Wextra", "-Werror"];
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../cuda/device/emulated_driver.cpp");
     let mut compiler = Command::new("g++");
-    compiler.args(options).args(more).args(["-shared", "-fPIC", "-o"]).arg(&own).arg(source);
+    compiler.args(options).args(more).args(["-shared", "-fPIC", "-o"]).arg(&copy).arg(source);
     let status = compiler.status().expect("the emulation needs g++: install the package g++");
     assert!(status.success(), "g++ compiles the emulation");
-    std::fs::rename(&own, library).expect("a file of this process");
+    std::fs::rename(&copy, library).expect("a file of this process");
 }

@@ -107,7 +107,7 @@ impl Point {
     /// Returns u G + v P, bit by bit. Variable time.
     pub(crate) fn sum_vartime(u: &Scalar, v: &Scalar, p: &Self) -> Self {
         let (u, v, g) = (u.number(), v.number(), Self::from(Affine::base()));
-        let both = g.add(p);
+        let g_plus_p = g.add(p);
         let neutral = Self { x: Element::ZERO, y: Element::ONE, z: Element::ZERO };
         (0..256).rev().fold(neutral, |sum, i| {
             let bit = |x: &Limbs| x[i / 64] >> (i % 64) & 1 == 1;
@@ -116,7 +116,7 @@ impl Point {
                 (false, false) => sum,
                 (true, false) => sum.add(&g),
                 (false, true) => sum.add(p),
-                (true, true) => sum.add(&both),
+                (true, true) => sum.add(&g_plus_p),
             }
         })
     }

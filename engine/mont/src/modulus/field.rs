@@ -63,8 +63,8 @@ impl<'a> Field<'a> {
             (*z, carry) = (low(carry), carry >> 64);
         }
         for i in 0..self.m.len() {
-            let both = u128::from(z[i + 1]) << 64 | u128::from(z[i]);
-            z[i] = low(both >> bits);
+            let words = u128::from(z[i + 1]) << 64 | u128::from(z[i]);
+            z[i] = low(words >> bits);
         }
         z.truncate(self.m.len());
         z

@@ -52,9 +52,9 @@ impl<S: Scalar> Pair<S> {
         assert!(p.shape == q.shape, "the moduli of a pair have one shape");
         let two = p.blocks().filter(|p| p.shape().tile() < LANES);
         let blocks = two.zip(q.blocks()).map(|(p, q)| {
-            let mut both = Box::new(p.clone());
-            both.take_second(q);
-            both
+            let mut pair = Box::new(p.clone());
+            pair.take_second(q);
+            pair
         });
         Self { p, q, blocks }
     }

@@ -107,13 +107,13 @@ fn a_request_after_the_last_unit_failed_gets_an_error() {
 #[test]
 fn jobs_that_fail_everywhere_do_not_quarantine_all_units() {
     for units in [1, 2] {
-        let both = Arc::new(Barrier::new(units));
+        let barrier = Arc::new(Barrier::new(units));
         let made = (0..units).map(|_| {
-            let both = Arc::clone(&both);
+            let barrier = Arc::clone(&barrier);
             let mut first = true;
             let before_batch = Box::new(move || {
                 if core::mem::take(&mut first) {
-                    both.wait();
+                    barrier.wait();
                 }
             });
             Doubler { before_batch, ..Doubler::new(1) }

@@ -69,7 +69,7 @@ fn primes(
         }
         tested += 1;
         let good = is_prime_by(&w, tested_by)? && e.fits(&w);
-        let both = match p.take() {
+        let found = match p.take() {
             None if good => {
                 p = Some(w);
                 None
@@ -80,10 +80,10 @@ fn primes(
                 None
             }
         };
-        let primes = if both.is_some() { 2 } else { usize::from(p.is_some()) };
+        let primes = if found.is_some() { 2 } else { usize::from(p.is_some()) };
         watch(Progress { tested, expected, primes });
-        if let Some(both) = both {
-            return Ok(both);
+        if let Some(found) = found {
+            return Ok(found);
         }
     }
 }

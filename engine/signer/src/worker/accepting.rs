@@ -53,7 +53,9 @@ impl Worker {
     }
 
     fn accept_unix(&self) -> io::Result<Option<Accepted>> {
-        let Some((socket, _)) = waiting(self.listeners.unix.as_ref().map(|it| it.accept()))? else {
+        let Some((socket, _)) =
+            waiting(self.listeners.unix.as_ref().map(|listener| listener.accept()))?
+        else {
             return Ok(None);
         };
         self.shared.counters.unix.fetch_add(1, Ordering::Relaxed);
@@ -68,7 +70,8 @@ impl Worker {
     }
 
     fn accept_tls(&self) -> io::Result<Option<Accepted>> {
-        let Some((socket, peer)) = waiting(self.listeners.tcp.as_ref().map(|it| it.accept()))?
+        let Some((socket, peer)) =
+            waiting(self.listeners.tcp.as_ref().map(|listener| listener.accept()))?
         else {
             return Ok(None);
         };

@@ -119,9 +119,9 @@ fn always() -> Policy {
 }
 
 fn text(folder: &Folder) -> String {
-    let own = own_client(r#"["site", "curve"]"#, r#"["sign"]"#);
+    let client = own_client(r#"["site", "curve"]"#, r#"["sign"]"#);
     let before = "unit = \"gpu\"\nseccomp = false\nmetrics = \"127.0.0.1:0\"\n";
-    before.to_owned() + &settings(folder, &own)
+    before.to_owned() + &settings(folder, &client)
 }
 
 /// Starts a signer with this number of workers and a device that `fill` operations fill.

@@ -48,7 +48,7 @@ fn operations_that_are_not_allowed_are_refused() {
         }
         let log = rig.audit();
         let done = log.lines().filter(|line| line.contains(r#""outcome":"done""#)).count();
-        assert_eq!(done, allowed.into_iter().filter(|it| *it).count(), "{log}");
+        assert_eq!(done, allowed.into_iter().filter(|is_allowed| *is_allowed).count(), "{log}");
         assert_eq!(log.matches("bad-opcode").count(), 3 - done, "{log}");
     }
 }

@@ -21,8 +21,8 @@ fn refused(folder: &Folder, text: &str, why: &str) {
 #[test]
 fn settings_that_are_not_usable_are_refused() {
     let folder = Folder::new();
-    let own = own_client(r#"["site"]"#, r#"["sign"]"#);
-    let good = settings(&folder, &own);
+    let client = own_client(r#"["site"]"#, r#"["sign"]"#);
+    let good = settings(&folder, &client);
     Signer::check(&read(&folder, &good).unwrap()).unwrap();
     let uid = own_uid();
     for (text, why) in [
@@ -44,15 +44,15 @@ fn settings_that_are_not_usable_are_refused() {
         (good.replace("ec-p256.pem", "missing.pem"), "check the path"),
         (good.replace("ec-p256.pem", "rsa-1024.pem"), "less than 2048 bits"),
         (good.replace("rsa-4096.pem", "../../README.md"), "no usable key"),
-        (good.replace(&own, ""), "add a table [[client]]"),
+        (good.replace(&client, ""), "add a table [[client]]"),
         (good.replace(&format!("uid = {uid}"), ""), "give `uid` or `certificate`"),
         (good.replace("keys = [\"site\"]", "keys = [\"sight\"]"), "there is no [[key]] \"sight\""),
         (good.replace("keys = [\"site\"]", "keys = []"), "it may do nothing"),
         (good.replace("[\"sign\"]", "[\"raw\"]"), "raw = true"),
         (good.replace("[\"sign\"]", "[\"all\"]"), "expected one of `decrypt`, `raw`, `sign`"),
-        (good.clone() + &own, "another client has the same"),
+        (good.clone() + &client, "another client has the same"),
         (
-            good.clone() + &own.replace("own", "two").replace("uid", "certificate = \"x\"\n#"),
+            good.clone() + &client.replace("own", "two").replace("uid", "certificate = \"x\"\n#"),
             "[tls]",
         ),
         (good.clone() + "[limits]\nidle = 0\n", "limits.idle"),

@@ -254,8 +254,8 @@ fn a_handshake_has_a_limit() {
 /// A client opens as many connections as it can, on the socket or with TLS; others are served.
 #[test]
 fn a_client_has_its_share_of_connections() {
-    let own = own_client(r#"["site"]"#, r#"["sign"]"#);
-    let tls = TlsRig::with(&own, "[limits]\nconnections_max = 8\n");
+    let client = own_client(r#"["site"]"#, r#"["sign"]"#);
+    let tls = TlsRig::with(&client, "[limits]\nconnections_max = 8\n");
     // Three clients: none has more than half.
     let mut local: Vec<_> = (0..100).map(|_| tls.rig.connect()).collect();
     let ping = request(1, None, PING, &[]);

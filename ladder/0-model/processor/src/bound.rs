@@ -147,10 +147,11 @@ mod tests {
 
     #[test]
     fn the_largest_limit_binds_and_keeps_its_name() {
-        let both = |mulx, row| machine([(Limit::Mulx, rate(mulx)), (Limit::MulxRow, rate(row))]);
-        let rows = both(1.5, 0.75).bound(Form::Mulx, Count(600));
+        let with_mulx =
+            |mulx, row| machine([(Limit::Mulx, rate(mulx)), (Limit::MulxRow, rate(row))]);
+        let rows = with_mulx(1.5, 0.75).bound(Form::Mulx, Count(600));
         assert_eq!(rows.unwrap(), Bound { cycles: Cycles::new(800.0), limit: Limit::MulxRow });
-        let multiplier = both(0.5, 0.75).bound(Form::Mulx, Count(600));
+        let multiplier = with_mulx(0.5, 0.75).bound(Form::Mulx, Count(600));
         assert_eq!(multiplier.unwrap(), Bound { cycles: Cycles::new(1200.0), limit: Limit::Mulx });
     }
 

@@ -135,9 +135,9 @@ fn private(
 }
 
 fn agreement(group: Group, source: Source<'_>) -> Result<Call<'_>, ErrorStack> {
-    let own = generate(group, source)?;
+    let ours = generate(group, source)?;
     let peer = libcrypto::encoded_public(&*generate(group, source)?)?;
-    let agree = move || libcrypto::agree(source, &own, &peer);
+    let agree = move || libcrypto::agree(source, &ours, &peer);
     let expected = agree()?;
     Ok(Box::new(move || Ok(agree()? == expected)))
 }

@@ -135,7 +135,7 @@ impl fmt::Display for Session {
         let Offer { suite, group, .. } = self.offer();
         let protocol = self.offer().word(*protocol);
         let names: String =
-            [suite, group].into_iter().flatten().map(|one| format!(" {one}")).collect();
+            [suite, group].into_iter().flatten().map(|name| format!(" {name}")).collect();
         write!(f, "{key} {protocol}{names} by {engine}, {bytes} bytes")?;
         if self.handshake != Handshake::Full {
             write!(f, ", {}", self.handshake.word())?;

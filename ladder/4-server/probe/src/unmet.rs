@@ -148,15 +148,15 @@ mod tests {
 
     #[test]
     fn an_unmet_requirement_says_what_to_change() {
-        let both = probe(&[ECDHE, TLS13], &[Group::X25519], &[Group::X25519], "rsa-2048");
+        let probed = probe(&[ECDHE, TLS13], &[Group::X25519], &[Group::X25519], "rsa-2048");
         let unmet = |probe: &Probe, plan: &Plan| probe.unmet(plan).unwrap();
-        assert!(unmet(&both, &Plan::new(Protocol::Tls12Rsa)).contains(ECDHE));
-        assert!(unmet(&both, &Plan::new(Protocol::Tls12P256)).contains("one of x25519"));
+        assert!(unmet(&probed, &Plan::new(Protocol::Tls12Rsa)).contains(ECDHE));
+        assert!(unmet(&probed, &Plan::new(Protocol::Tls12P256)).contains("one of x25519"));
         let twice = Plan { requests_per_connection: 2.0, ..Plan::new(Protocol::Tls13) };
-        assert!(unmet(&both, &twice).contains("--requests-per-connection"));
+        assert!(unmet(&probed, &twice).contains("--requests-per-connection"));
         let old = probe(&[ECDHE], &[], &[Group::X25519], "rsa-2048");
         assert!(unmet(&old, &Plan::new(Protocol::Tls13)).contains("1.2 only"));
-        let mut missing = both;
+        let mut missing = probed;
         missing.body.as_mut().unwrap().status = 404;
         assert!(unmet(&missing, &Plan::new(Protocol::Tls13)).contains("404"));
     }

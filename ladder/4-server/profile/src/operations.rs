@@ -206,8 +206,8 @@ mod tests {
     #[test]
     fn shared_functions_have_all_names() {
         let entry = |operation, algorithm: &str| (operation, algorithm.to_owned());
-        let both = [entry("cipher", "AES-128-GCM"), entry("cipher", "AES-256-GCM")];
-        assert_eq!(name(&both).as_deref(), Some("cipher AES-128-GCM|AES-256-GCM"));
+        let ciphers = [entry("cipher", "AES-128-GCM"), entry("cipher", "AES-256-GCM")];
+        assert_eq!(name(&ciphers).as_deref(), Some("cipher AES-128-GCM|AES-256-GCM"));
         assert_eq!(name(&[entry("cipher", "a"), entry("digest", "a")]), None);
     }
 }

@@ -121,7 +121,7 @@ fn servers_with_consent_are_measured() {
 /// Returns the log lines that clients caused, for a server that has stopped.
 fn events(log: &str) -> Vec<&str> {
     let of_clients = |line: &&str| {
-        !["start", "stop"].iter().any(|own| line.contains(&format!("\"event\":\"{own}\"")))
+        !["start", "stop"].iter().any(|event| line.contains(&format!("\"event\":\"{event}\"")))
     };
     log.lines().filter(of_clients).collect()
 }

@@ -136,7 +136,7 @@ fn suites_of_the_server_are_measured_and_others_left_out() {
     assert_eq!(rates.keys().copied().collect::<Vec<_>>(), SERVED);
     let rows = stdout.lines().filter(|line| line.starts_with("TLS_") && line.contains('#'));
     let rows: Vec<f64> = rows.map(|row| rates[row.split(' ').next().unwrap()]).collect();
-    assert!(rows.len() == 8 && rows.is_sorted_by(|one, next| one >= next), "{stdout}");
+    assert!(rows.len() == 8 && rows.is_sorted_by(|row, next| row >= next), "{stdout}");
     refused(&run(&["bench", "search", "--suites", "all", "--slo", "p99=1ms"]), "--suites all");
 }
 

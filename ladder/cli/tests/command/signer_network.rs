@@ -136,7 +136,8 @@ fn settings(folder: &Path, sockets: &[PathBuf], stub: &str) -> Settings {
     // the servers get the stub
     let key = fs::read(keys().join("rsa-2048.pem")).unwrap().into();
     let site = Certificate::Pem { chain: read("site.pem"), key };
-    let sockets: Vec<String> = sockets.iter().map(|it| format!("unix:{}", it.display())).collect();
+    let sockets: Vec<String> =
+        sockets.iter().map(|socket| format!("unix:{}", socket.display())).collect();
     let provider = [("remote", &*sockets.join(" ")), ("remote_limit_ms", "6000")];
     Settings {
         stub: Some(stub.to_owned()),

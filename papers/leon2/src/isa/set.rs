@@ -42,8 +42,8 @@ impl InstructionSet {
     pub fn new(tables: &[&'static [Row]]) -> Result<Self, Overlap> {
         let rows: Vec<&'static Row> = tables.iter().copied().flatten().collect();
         for (i, row) in rows.iter().enumerate() {
-            let both = |other: &&&Row| (row.bits ^ other.bits) & row.mask & other.mask == 0;
-            if let Some(other) = rows[..i].iter().find(both) {
+            let is_same = |other: &&&Row| (row.bits ^ other.bits) & row.mask & other.mask == 0;
+            if let Some(other) = rows[..i].iter().find(is_same) {
                 return Err(Overlap { first: other.name, second: row.name });
             }
         }

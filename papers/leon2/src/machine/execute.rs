@@ -122,8 +122,8 @@ impl State {
         let value = match op.meaning {
             Meaning::Ldd => {
                 let bytes = self.memory.load::<8>(address)?;
-                let both = u64::from_be_bytes(bytes);
-                self.put_pair(op.rd, both);
+                let pair = u64::from_be_bytes(bytes);
+                self.put_pair(op.rd, pair);
                 return Ok(());
             }
             Meaning::Stb => {
@@ -135,8 +135,8 @@ impl State {
                     .store(address, ((self.reg(op.rd) & 0xffff) as u16).to_be_bytes());
             }
             Meaning::Std => {
-                let both = u64::from(self.reg(op.rd)) << 32 | u64::from(self.reg(op.rd | 1));
-                return self.memory.store(address, both.to_be_bytes());
+                let pair = u64::from(self.reg(op.rd)) << 32 | u64::from(self.reg(op.rd | 1));
+                return self.memory.store(address, pair.to_be_bytes());
             }
             Meaning::Ldstub => {
                 let byte = self.memory.load::<1>(address)?[0];
@@ -276,12 +276,12 @@ impl State {
         Ok(quotient)
     }
 
-    fn put_pair(&mut self, rd: u8, both: u64) {
+    fn put_pair(&mut self, rd: u8, pair: u64) {
         // The first register of a pair is even; of %g0 and %g1 only %g1 is written.
         let first = rd & 63;
-        self.put(first, (both >> 32) as u32);
+        self.put(first, (pair >> 32) as u32);
         let second = if first == NOWHERE { 1 } else { first | 1 };
-        self.put(second, (both & 0xffff_ffff) as u32);
+        self.put(second, (pair & 0xffff_ffff) as u32);
     }
 
     /// Returns a sum or difference; V is also set, or the instruction traps, if a tag is set.

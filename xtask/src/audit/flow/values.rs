@@ -152,47 +152,48 @@ impl Walk<'_> {
             return self.find(at, "an instruction that this audit does not know");
         };
         let mut secret = self.any_secret(state, at, sources);
-        let own = |walk: &mut Self, state: &State| walk.any_secret(state, at, &[*destination]);
+        let destination_secret =
+            |walk: &mut Self, state: &State| walk.any_secret(state, at, &[*destination]);
         match at.mnemonic.as_str() {
             "add" | "sub" | "and" | "or" | "xor" | "shl" | "sal" | "shr" | "sar" | "shld"
             | "shrd" | "rol" | "ror" | "neg" => {
-                secret |= own(self, state);
+                secret |= destination_secret(self, state);
                 (state.carry, state.flags) = (secret, secret);
             }
             "imul" => {
-                secret |= at.operands.len() == 2 && own(self, state);
+                secret |= at.operands.len() == 2 && destination_secret(self, state);
                 (state.carry, state.flags) = (secret, secret);
             }
             "adc" | "sbb" => {
                 // x - x - carry depends on the carry only
                 let same = at.operands.len() == 2 && at.operands[0] == at.operands[1];
-                secret = state.carry || !same && (secret || own(self, state));
+                secret = state.carry || !same && (secret || destination_secret(self, state));
                 (state.carry, state.flags) = (secret, secret);
             }
             "rcl" | "rcr" => {
-                secret |= own(self, state) || state.carry;
+                secret |= destination_secret(self, state) || state.carry;
                 (state.carry, state.flags) = (secret, secret);
             }
             "adcx" => {
-                secret |= own(self, state) || state.carry;
+                secret |= destination_secret(self, state) || state.carry;
                 state.carry = secret;
             }
             "adox" => {
-                secret |= own(self, state) || state.flags;
+                secret |= destination_secret(self, state) || state.flags;
                 state.flags = secret;
             }
             "inc" | "dec" => {
-                secret |= own(self, state);
+                secret |= destination_secret(self, state);
                 state.flags = secret;
             }
-            "not" | "bswap" => secret |= own(self, state),
+            "not" | "bswap" => secret |= destination_secret(self, state),
             "rorx" | "shlx" | "shrx" | "sarx" => {}
             "andn" | "bzhi" | "bextr" | "blsr" | "blsi" | "popcnt" | "lzcnt" | "tzcnt" => {
                 (state.carry, state.flags) = (secret, secret);
             }
             name if name.starts_with("set") => secret = state.carry || state.flags,
             name if name.starts_with("cmov") => {
-                secret |= own(self, state) || state.carry || state.flags;
+                secret |= destination_secret(self, state) || state.carry || state.flags;
             }
             _ => return self.find(at, "an instruction that this audit does not know"),
         }

@@ -143,9 +143,9 @@ pub(crate) fn encapsulate(
     let lengths = |sent: &mut Vec<u8>, kept: &mut Vec<u8>| {
         let (mut sent_bytes, mut kept_bytes) = (sent.len(), kept.len());
         // An empty buffer asks for the lengths.
-        let [to, of] = [&mut *sent, kept].map(|it| match it.is_empty() {
+        let [to, of] = [&mut *sent, kept].map(|buffer| match buffer.is_empty() {
             true => ptr::null_mut(),
-            false => it.as_mut_ptr(),
+            false => buffer.as_mut_ptr(),
         });
         let (sent_bytes_at, kept_bytes_at) = (&raw mut sent_bytes, &raw mut kept_bytes);
         // SAFETY: initialized for encapsulation; both buffers have the lengths beside them.

@@ -77,9 +77,9 @@ fn appliance(first: SocketAddr, second: SocketAddr) -> Option<Running> {
         assert!(text.contains(from), "{from}");
         text = text.replace(from, &to);
     }
-    let both = "cat {folder}/chain.pem {folder}/key.pem >{folder}/both.pem\n";
+    let concatenate = "cat {folder}/chain.pem {folder}/key.pem >{folder}/both.pem\n";
     let command = format!(
-        "{both}cat >{{folder}}/haproxy.cfg <<'END'\n{text}END\nexec haproxy -db -f \
+        "{concatenate}cat >{{folder}}/haproxy.cfg <<'END'\n{text}END\nexec haproxy -db -f \
          {{folder}}/haproxy.cfg >{{log}}"
     );
     start(Product::Command, &Settings { command: Some(command), ..with_provider() })

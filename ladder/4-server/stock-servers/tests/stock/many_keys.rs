@@ -27,8 +27,8 @@ fn make(folder: &Path, name: &str) {
         .output()
         .unwrap();
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-    let both = [fs::read(chain).unwrap(), fs::read(key).unwrap()].concat();
-    fs::write(folder.join(format!("{name}.pem")), both).unwrap();
+    let pem = [fs::read(chain).unwrap(), fs::read(key).unwrap()].concat();
+    fs::write(folder.join(format!("{name}.pem")), pem).unwrap();
 }
 
 #[test]

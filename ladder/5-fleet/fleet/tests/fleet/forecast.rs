@@ -66,9 +66,9 @@ fn everything() -> Vec<Record> {
     for record in [&stock, &ours] {
         records.extend(plan.forecast(&basis(record), &cost(record)).unwrap());
     }
-    let both = basis(&ours).and(&stock).unwrap();
+    let joint = basis(&ours).and(&stock).unwrap();
     let sessions = [&cost(&ours), &cost(&stock)];
-    records.push(saving_record(&both, "openssl", sessions, None).unwrap());
+    records.push(saving_record(&joint, "openssl", sessions, None).unwrap());
     let scv = Estimate::exact(0.2).unwrap();
     let time = |record: &Record| ServiceTime::new(record.estimate, scv).unwrap();
     let station = Station::new(2, Discipline::QueuePerCore).unwrap();

@@ -104,7 +104,9 @@ impl Explain {
         }
         let suites = self.named_suites()?;
         let offers: Vec<(Protocol, Option<Suite>)> = match (&*suites, &**protocol) {
-            ([], []) => [Protocol::Tls12X25519, Protocol::Tls13].map(|one| (one, None)).into(),
+            ([], []) => {
+                [Protocol::Tls12X25519, Protocol::Tls13].map(|protocol| (protocol, None)).into()
+            }
             ([], protocols) => protocols.iter().map(|&protocol| (protocol, None)).collect(),
             // The suite determines version and key exchange.
             (suites, _) => suites.iter().map(|&suite| (Protocol::Tls13, Some(suite))).collect(),

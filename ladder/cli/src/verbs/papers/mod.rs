@@ -127,7 +127,7 @@ mod tests {
                     Ok(_) => {}
                     Err(error) => {
                         let error = error.to_string();
-                        let names_a_file = ["FILE", "required"].iter().any(|x| error.contains(x));
+                        let names_a_file = ["<FILE>", "required"].iter().any(|x| error.contains(x));
                         assert!(names_a_file, "{command}: {error}");
                     }
                 }

@@ -183,7 +183,7 @@ fn explaining(
     run: &mut Run,
 ) -> Result<Option<Vec<Record>>, CliError> {
     let Row::Rsa(job) = row else { return Ok(Some(Vec::new())) };
-    let kernels: Vec<Family> = contenders.iter().filter_map(|one| one.kernel).collect();
+    let kernels: Vec<Family> = contenders.iter().filter_map(|contender| contender.kernel).collect();
     let bits = bounds::modulus_bits(&job.key, job.what);
     kernel::missing(&kernels, bits, known, KERNEL_PART * seconds, run)
 }

@@ -66,7 +66,9 @@ fn bare(options: &Tune, bench: &Bench) -> Setup {
     let has_tls = |modules: String| modules.split_whitespace().any(|module| module == "tls");
     let server = match &options.command {
         Some(_) => Product::Command.to_string(),
-        None => bench.kind().stock().map_or_else(|| "openssl".to_owned(), |one| one.to_string()),
+        None => {
+            bench.kind().stock().map_or_else(|| "openssl".to_owned(), |product| product.to_string())
+        }
     };
     Setup {
         server,
@@ -85,7 +87,7 @@ fn candidates(options: &Tune, server: &str) -> Result<Set, CliError> {
     let mut set = Set::of_server(server).ok_or_else(|| error!("{server} has no candidates"))?;
     if options.command.as_ref().is_some_and(|command| !command.contains("{folder}")) {
         // such a server has a key of its own
-        set.candidates.retain(|one| !one.set.contains_key("key"));
+        set.candidates.retain(|candidate| !candidate.set.contains_key("key"));
     }
     let Some(path) = &options.candidates else { return Ok(set) };
     let text = read::text(path)?;
@@ -96,7 +98,8 @@ fn candidates(options: &Tune, server: &str) -> Result<Set, CliError> {
         (None, Some(more)) => _ = set.start.insert(directives.to_owned(), more.clone()),
         _ => {}
     }
-    set.candidates.retain(|own| more.candidates.iter().all(|other| other.word != own.word));
+    set.candidates
+        .retain(|candidate| more.candidates.iter().all(|other| other.word != candidate.word));
     set.candidates.extend(more.candidates);
     Ok(set)
 }
@@ -104,8 +107,8 @@ fn candidates(options: &Tune, server: &str) -> Result<Set, CliError> {
 /// Measures signatures with the server's key and the keys that may replace it.
 fn speeds(options: &Tune, run: &mut Run) -> Result<Vec<Record>, CliError> {
     let mut bits = vec![2048];
-    if let KeyKind::Rsa { bits: own } = options.key {
-        bits.push(own);
+    if let KeyKind::Rsa { bits: longest } = options.key {
+        bits.push(longest);
     }
     bits.dedup();
     let request = Speed {
@@ -151,7 +154,7 @@ impl Tuner<'_> {
                 }
             }
             story.left = self.prospects(&state.setup, story, &tried);
-            let open = story.left.iter().position(|one| one.standing == Standing::Open);
+            let open = story.left.iter().position(|prospect| prospect.standing == Standing::Open);
             let Some(open) = open.filter(|_| !self.options.plan) else { return Ok(()) };
             let prospect = story.left.remove(open);
             tried.push(prospect.candidate.word.clone());
@@ -165,7 +168,7 @@ impl Tuner<'_> {
     }
 
     fn prospects(&self, setup: &Setup, story: &Story, tried: &[String]) -> Vec<Prospect> {
-        let open = self.set.candidates.iter().filter(|one| !tried.contains(&one.word));
+        let open = self.set.candidates.iter().filter(|candidate| !tried.contains(&candidate.word));
         let factor = |candidate: &Candidate| self.factor(candidate, setup);
         prospects(open, setup, &story.shares, &self.options.allow, factor)
     }

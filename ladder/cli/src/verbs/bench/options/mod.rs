@@ -327,8 +327,9 @@ impl Bench {
         if self.given.target.is_some() {
             return 1;
         }
-        let of_kind =
-            |own: &Self| own.kind().engines().iter().filter(|engine| own.has(**engine)).count();
+        let of_kind = |request: &Self| {
+            request.kind().engines().iter().filter(|engine| request.has(**engine)).count()
+        };
         let all: usize = self.by_kind().iter().map(of_kind).sum();
         u32::try_from(all.max(1)).unwrap_or(u32::MAX)
     }
