@@ -6,8 +6,8 @@ use clap::{Arg, Command};
 use super::all_verbs;
 
 /// The maximum numbers of commands that run and of their options.
-const COMMANDS_MAX: usize = 31;
-const OPTIONS_MAX: usize = 276;
+const COMMANDS_MAX: usize = 30;
+const OPTIONS_MAX: usize = 259;
 
 /// Returns the commands that run, with their full names.
 fn runnable(command: &Command, name: &str, all: &mut Vec<(String, Command)>) {
