@@ -7,7 +7,7 @@ use core::fmt::{Display, Write as _};
 pub struct Metric<'a> {
     /// Its name; that of a counter gets the ending `_total`.
     pub name: &'a str,
-    /// Whether it may fall.
+    /// A counter, or a gauge, which may fall.
     pub kind: Kind,
     /// Its description.
     pub help: &'a str,

@@ -13,30 +13,25 @@ use clap::error::ErrorKind;
 use clap::{ArgMatches, Command, Parser};
 
 use crate::error::CliError;
-use crate::files;
-pub use crate::files::OutputFile;
 
 /// The program that measures.
 const LADDER: &str = "tollgate-ladder";
 
-/// Reads the command line, and checks the files that it names before anything is measured or
-/// written. Help and version end the program with code 0.
+/// Reads the command line. Help and version end the program with code 0.
 ///
 /// # Errors
 ///
-/// clap's message in one line, with the command that prints the help; or the file.
-pub fn read<O: Parser>(command: Command) -> Result<O, CliError> {
+/// clap's message in one line, with the command that prints the help.
+pub fn read<O: Parser>(command: Command) -> Result<(O, ArgMatches), CliError> {
     let arguments: Vec<OsString> = env::args_os().skip(1).collect();
-    let (options, matches) = parse(command, &arguments)?;
-    files::check(&matches)?;
-    Ok(options)
+    parse(command, &arguments)
 }
 
 /// Parses these arguments, without the program's name.
 ///
 /// # Errors
 ///
-/// As [`read`], except that no file is checked.
+/// As [`read`].
 pub fn parse<O: Parser>(
     command: Command,
     arguments: &[OsString],

@@ -4,7 +4,6 @@
 pub mod error;
 
 pub mod command_line;
-mod files;
 pub mod interrupt;
 pub mod key;
 pub mod output;
@@ -34,17 +33,12 @@ pub struct Options {
     verb: Verb,
 }
 
-/// What `tollgate --help` begins with.
+/// The first line of `tollgate --help`.
 pub const ABOUT: &str = "Measure and explain what a TLS connection costs, and make it cost less";
 
-/// The verbs that `tollgate-ladder` has, in the order of its help.
-pub const MEASURING: &str = "agent, bench, compare, completions, fleet, kernel, ladder, man, \
-                             model, report, serve, session, simulate, speed, trial, tune, workload";
-
 const AFTER: &str = "\
-Start with 'tollgate ladder', or 'tollgate bench https://HOST/' for a server of your own. The \
-program
-tollgate-ladder has these and the other verbs that measure; 'tollgate-ladder --help' lists them.
+Start with 'tollgate ladder', or 'tollgate bench https://HOST/' for a server of your own. For these
+and the other verbs that measure, this starts 'tollgate-ladder'; its --help lists them.
 
 Exit codes: 0 done; 1 measured, but the figures are not valid; 2 error, one line on standard error;
 3 a --fail-if condition holds; 130 stopped by Ctrl-C; 141 standard output was closed.
@@ -80,7 +74,7 @@ pub fn run() -> Result<ExitCode, CliError> {
     // Without this check, a misspelled TOLLGATE_CPU_DISABLE would leave a feature enabled without a
     // message.
     tollgate_cpu::features::veto()?;
-    let options: Options = command_line::read(command())?;
+    let (options, _): (Options, _) = command_line::read(command())?;
     let verb = match options.verb {
         Verb::Measuring(arguments) => return Err(command_line::run_ladder(&arguments)),
         verb => verb,

@@ -7,7 +7,7 @@
 use core::time::Duration;
 use std::collections::BTreeMap;
 
-/// What a probe measures.
+/// The subject of a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Probe {
     /// VPMADD52 on 512-bit registers per cycle: 12 low and 12 high halves in turn, on 24

@@ -85,7 +85,7 @@ pub struct Row {
     pub values: Vec<f64>,
     /// The cycles behind these figures: the middle of the range that their rounding allows.
     pub cycles: Option<f64>,
-    /// Whether the authors measured or estimated the figure.
+    /// How the authors got the figure: measured or estimated.
     pub origin: Option<String>,
     /// The purpose of an operation.
     pub role: Option<String>,

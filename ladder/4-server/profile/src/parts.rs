@@ -14,10 +14,10 @@ pub struct Part {
     pub word: String,
     /// The part of a session's cost that it belongs to: those that rung 3 predicts, or `server`.
     pub of: String,
-    /// Whether the part includes all functions that its functions call.
+    /// True if the part includes all functions that its functions call.
     #[serde(default)]
     whole_call: bool,
-    /// Whether the part has all kernel code that no rule knows.
+    /// True if the part has all kernel code that no rule knows.
     #[serde(default)]
     is_rest: bool,
     #[serde(default)]
@@ -26,7 +26,7 @@ pub struct Part {
     symbols: Vec<String>,
     #[serde(default)]
     files: Vec<String>,
-    /// Whether the part is kernel code.
+    /// True if the part is kernel code.
     #[serde(skip)]
     pub is_kernel: bool,
 }

@@ -13,7 +13,6 @@ pub struct Profile {
     samples: u64,
     lost: u64,
     total: u64,
-    user: u64,
     parts: BTreeMap<&'static str, u64>,
     unknown: BTreeMap<String, u64>,
 }
@@ -42,8 +41,6 @@ impl Profile {
             let weight = sample.period;
             profile.samples += 1;
             profile.total += weight;
-            let is_user = sample.frames.first().is_none_or(|frame| !frame.is_kernel);
-            profile.user += if is_user { weight } else { 0 };
             match part_of(&sample.frames) {
                 Some(part) => *profile.parts.entry(&part.word).or_default() += weight,
                 None => *profile.unknown.entry(place(sample.frames.first())).or_default() += weight,
@@ -57,7 +54,6 @@ impl Profile {
         self.samples += other.samples;
         self.lost += other.lost;
         self.total += other.total;
-        self.user += other.user;
         for (place, n) in &other.unknown {
             *self.unknown.entry(place.clone()).or_default() += n;
         }
@@ -80,12 +76,6 @@ impl Profile {
     #[must_use]
     pub const fn total(&self) -> u64 {
         self.total
-    }
-
-    /// Returns the share of user code, in [0, 1].
-    #[must_use]
-    pub fn user_share(&self) -> f64 {
-        share(self.user, self.total)
     }
 
     /// Returns the share of a part, in [0, 1].
@@ -150,7 +140,7 @@ mod tests {
         profile.add(&profile.clone());
         assert_eq!((profile.samples(), profile.total()), (6, 80));
         assert!(near(profile.share("rsa"), 0.25) && near(profile.share("kernel-tcp"), 0.25));
-        assert!(near(profile.unknown_share(), 0.5) && near(profile.user_share(), 0.75));
+        assert!(near(profile.unknown_share(), 0.5));
         assert_eq!(profile.unknown()[0].to_string(), "x of strange.so 50.0 %");
     }
 }

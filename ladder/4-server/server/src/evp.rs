@@ -35,28 +35,8 @@ unsafe extern "C" {
         key: *mut sys::EVP_PKEY,
         params: *const sys::OSSL_PARAM,
     ) -> c_int;
-    fn EVP_DigestVerifyInit_ex(
-        ctx: *mut sys::EVP_MD_CTX,
-        key_ctx: *mut *mut sys::EVP_PKEY_CTX,
-        digest: *const c_char,
-        libctx: *mut sys::OSSL_LIB_CTX,
-        propq: *const c_char,
-        key: *mut sys::EVP_PKEY,
-        params: *const sys::OSSL_PARAM,
-    ) -> c_int;
     fn OSSL_PROVIDER_get0_name(provider: *const sys::OSSL_PROVIDER) -> *const c_char;
 }
-
-/// The type of `EVP_DigestSignInit_ex` and `EVP_DigestVerifyInit_ex`.
-type Init = unsafe extern "C" fn(
-    *mut sys::EVP_MD_CTX,
-    *mut *mut sys::EVP_PKEY_CTX,
-    *const c_char,
-    *mut sys::OSSL_LIB_CTX,
-    *const c_char,
-    *mut sys::EVP_PKEY,
-    *const sys::OSSL_PARAM,
-) -> c_int;
 
 /// The library context and property query of a session's algorithms.
 #[derive(Clone, Copy)]
@@ -94,34 +74,10 @@ impl Source<'_> {
         key: &PKeyRef<Private>,
         name: Option<&CStr>,
     ) -> Result<&'d mut PkeyCtxRef<Private>, ErrorStack> {
-        self.begin(EVP_DigestSignInit_ex, digest, key, name)
-    }
-
-    /// As [`Self::begin_signature`], to verify a signature.
-    ///
-    /// # Errors
-    ///
-    /// No provider verifies with the key.
-    pub fn begin_verification<'d>(
-        self,
-        digest: &'d mut MdCtxRef,
-        key: &PKeyRef<Private>,
-        name: Option<&CStr>,
-    ) -> Result<&'d mut PkeyCtxRef<Private>, ErrorStack> {
-        self.begin(EVP_DigestVerifyInit_ex, digest, key, name)
-    }
-
-    fn begin<'d>(
-        self,
-        init: Init,
-        digest: &'d mut MdCtxRef,
-        key: &PKeyRef<Private>,
-        name: Option<&CStr>,
-    ) -> Result<&'d mut PkeyCtxRef<Private>, ErrorStack> {
         let mut key_ctx = ptr::null_mut();
         // SAFETY: valid pointers, texts that end with NUL (a name may be NULL), no parameters.
         check(unsafe {
-            init(
+            EVP_DigestSignInit_ex(
                 digest.as_ptr(),
                 &raw mut key_ctx,
                 name.map_or(ptr::null(), CStr::as_ptr),

@@ -1,5 +1,6 @@
 //! The command line: every option with help, default and unit.
 
+pub(crate) mod files;
 pub(crate) mod nats;
 #[cfg(test)]
 mod pages;
@@ -74,9 +75,12 @@ pub(crate) enum Verb {
 }
 
 impl Options {
-    /// Reads the command line; help and version end the program with code 0.
+    /// Reads the command line, and checks the files that it names before anything is measured or
+    /// written; help and version end the program with code 0.
     pub(crate) fn read() -> Result<Self, CliError> {
-        command_line::read::<Self>(Self::command())?.checked()
+        let (options, matches): (Self, _) = command_line::read(Self::command())?;
+        files::check(&matches)?;
+        options.checked()
     }
 
     /// Parses these arguments, without the program's name.

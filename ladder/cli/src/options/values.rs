@@ -7,8 +7,10 @@ use std::net::ToSocketAddrs as _;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Command};
-pub(crate) use tollgate::command_line::{OutputFile, seconds};
+pub(crate) use tollgate::command_line::seconds;
 use tollgate_load::duration;
+
+pub(crate) use super::files::OutputFile;
 
 /// The option for records.
 #[derive(Args, Clone, Debug)]

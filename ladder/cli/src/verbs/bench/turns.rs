@@ -20,7 +20,7 @@ impl<T> Default for Measured<T> {
     }
 }
 
-/// What follows a run.
+/// The step after a run.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Next {
     /// The next run.

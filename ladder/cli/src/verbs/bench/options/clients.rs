@@ -9,7 +9,7 @@ use super::session::mechanism;
 use super::{LOAD, SESSION};
 use crate::options::values::{share, time, within};
 
-/// When clients arrive.
+/// Arrivals of clients.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Arrivals")]
 pub(crate) struct Clients {

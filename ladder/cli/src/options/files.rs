@@ -9,12 +9,14 @@ use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, Id};
 
-use crate::error::{CliError, folder};
+use tollgate::error::folder;
+
+use crate::error::CliError;
 
 /// A file that an option names to write; `-` is standard output. All other values may name files to
 /// read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OutputFile(PathBuf);
+pub(crate) struct OutputFile(PathBuf);
 
 impl<T: Into<PathBuf>> From<T> for OutputFile {
     fn from(path: T) -> Self {
