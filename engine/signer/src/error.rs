@@ -20,8 +20,11 @@ pub enum Error {
         why: String,
     },
     /// The file of settings, or a file of a key or certificate, is not usable.
-    #[error("{}{}: {why}", .path.display(), .line.map(|line| format!(", line \
-     {line}")).unwrap_or_default())]
+    #[error(
+        "{}{}: {why}",
+        .path.display(),
+        .line.map(|line| format!(", line {line}")).unwrap_or_default()
+    )]
     File {
         /// The path.
         path: PathBuf,

@@ -146,8 +146,11 @@ pub enum BadNumber {
     #[error("the number has no source: add source = \"...\"")]
     NoSource,
     /// The number is out of range.
-    #[error("a number here is from {least} to {most}, or 0 for a use; not \
-     {0}", least = RANGE.0, most = RANGE.1)]
+    #[error(
+        "a number here is from {least} to {most}, or 0 for a use; not {0}",
+        least = RANGE.0,
+        most = RANGE.1
+    )]
     Value(f64),
 }
 

@@ -247,8 +247,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn arbitrary_files_do_not_panic(file in "(host: h.example\n)?(until: \
-         [0-9-]{0,12})?.{0,80}") {
+        fn arbitrary_files_do_not_panic(
+            file in "(host: h.example\n)?(until: [0-9-]{0,12})?.{0,80}"
+        ) {
             let _ = until(&file, "h.example", now());
         }
     }

@@ -51,8 +51,8 @@ pub(crate) struct Given {
     pub(crate) method: Option<String>,
 
     /// Header field of the requests, as in 'Accept: text/html'; may be repeated
-    #[arg(short = 'H', long, value_name = "NAME: \
-     VALUE", requires = "target", value_parser = header)]
+    #[arg(short = 'H', long, value_name = "NAME: VALUE", requires = "target")]
+    #[arg(value_parser = header)]
     pub(crate) header: Vec<String>,
 
     /// Body of the requests: TEXT, or the content of a file as @FILE; at most 1 MiB
