@@ -104,8 +104,9 @@ impl EncapsulationKey {
         let (first, second) = halves_mut(secret);
         self.ml_kem.encapsulate(of_ml_kem, sent, first);
         let key = SecretKey::from_bytes(of_x25519);
-        *public = self.curve.public_key(&key).0;
-        second.copy_from_slice(self.curve.agree(&key, &self.x25519)?.as_bytes());
+        let (ours, shared) = self.curve.exchange(&key, &self.x25519)?;
+        *public = ours.0;
+        second.copy_from_slice(shared.as_bytes());
         Ok(())
     }
 }
