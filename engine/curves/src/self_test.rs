@@ -5,9 +5,9 @@ use crate::keys::{PublicKey, SecretKey, SharedSecret};
 
 impl X25519 {
     /// Derives Bob's public key and the secret that he shares with Alice, one after the other and
-    /// together, and returns whether all are those of RFC 7748, section 6.1. Call it before the process forks: it also builds the
-    /// table of multiples of the base point, and a forked child would wait for ever for a thread of
-    /// its parent that builds it.
+    /// together, and returns whether all are those of RFC 7748, section 6.1. Call it before the
+    /// process forks: it also builds the table of multiples of the base point, and a forked child
+    /// would wait for ever for a thread of its parent that builds it.
     #[must_use]
     pub fn passes_test(self) -> bool {
         let bob = SecretKey::from_bytes(&BOB);

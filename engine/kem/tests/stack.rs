@@ -38,8 +38,8 @@ fn operations_leave_nothing_on_the_stack() {
     }
 }
 
-/// Keys and secrets of the hybrid's second half are small enough for registers, so they are searched
-/// for in the frames of callers too.
+/// Keys and secrets of the hybrid's second half are small enough for registers, so they are
+/// searched for in the frames of callers too.
 #[test]
 fn secrets_of_the_hybrid_leave_nothing_on_the_stack() {
     let group = X25519MlKem768::best();
