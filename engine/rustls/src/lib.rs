@@ -43,9 +43,8 @@ pub fn provider(queue: &Queue<PrivateJob>) -> CryptoProvider {
     let x25519 = Some(X25519::best()).filter(|curve| matches!(curve, X25519::Ifma(_)));
     let agrees_on_x25519 = x25519.is_some_and(X25519::passes_test);
     let hybrid = X25519MlKem768::best();
-    let has_hybrid = agrees_on_x25519
-        && hybrid.ml_kem != MlKem768::Portable
-        && hybrid.ml_kem.passes_test();
+    let has_hybrid =
+        agrees_on_x25519 && hybrid.ml_kem != MlKem768::Portable && hybrid.ml_kem.passes_test();
     let mut kx_groups = others.kx_groups;
     for group in &mut kx_groups {
         match group.name() {
