@@ -221,12 +221,17 @@ impl Matrix {
         step("the provider with OpenSSL of Debian 13", Totals, [command])?;
         let stock = ["--test", "stock", "--", "handshakes::nginx", "handshakes::haproxy"];
         let others = ["handshakes::s_server", "handshakes::keys", "clients::", "batches::"];
+        let others = [&others[..], &["hybrid::", "signer_jobs::", "sessions_resume_with"]].concat();
         let changes: &[&str] = if is_long { &["changes::"] } else { &[] };
-        let words = [&stock[..], &others, &["signer_jobs::"], changes].concat();
+        let words = [&stock[..], &others, changes].concat();
         let servers = self.tests("tollgate-stock-servers", &words).env("TOLLGATE_STOCK", &folder);
         step("Debian 13's servers with the provider", Totals, [servers])?;
         let (library, loader) = debian::loader(&self.sh, &folder.join("root"))?;
         let loader = format!("{} --library-path {}", loader.display(), library.display());
+        // A test program that starts itself again would do so without the loader.
+        let words = ["--test", "kem", "--", "--skip", "forked_processes"];
+        let kem = self.tests("tollgate-provider", &words).env(LOADER, &loader);
+        step("ML-KEM beside that of OpenSSL 3.5", Totals, [kem])?;
         let words = ["--lib", "--test", "by_part", "--", "kem", "--nocapture"];
         let sessions = self.tests("tollgate-session", &words).env(LOADER, loader);
         step("sessions with a group of OpenSSL 3.5", Totals, [sessions])
