@@ -29,7 +29,7 @@
 //!     commit: None,
 //!     conditions: BTreeMap::new(),
 //! };
-//! let plan = SessionPlan::ladder(Duration::from_secs(25));
+//! let plan = SessionPlan::ladder(None, Duration::from_secs(25));
 //! for record in measure(None, &plan, &context, &|| false, &mut |_| {})? {
 //!     println!("{} {:.0}", record.subject, record.estimate.point());
 //! }
@@ -69,6 +69,6 @@ pub use error::Error;
 pub use handshake::Handshake;
 pub use libcrypto::{agree, encoded_public, generate};
 pub use measure::measure;
-pub use plan::{CONNECTIONS_MAX, LONG_BYTES, SHORT_BYTES, Session, SessionPlan};
+pub use plan::{CONNECTIONS_MAX, LONG_BYTES, SHORT_BYTES, Session, SessionPlan, has_group};
 pub use tollgate_load::Context;
 pub use total::{measured_total, predicted_rate};
