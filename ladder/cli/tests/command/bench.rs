@@ -164,7 +164,7 @@ fn answer_put(mut stream: TcpStream) {
 
 #[test]
 fn one_engine_alone_has_figures_and_no_ratio() {
-    let flags = "--engine tollgate --protocol tls13 --bytes 100 --rounds 1 --close fin";
+    let flags = "--engine tollgate --key-type rsa-2048 --bytes 100 --rounds 1 --close fin";
     let (output, records) = bench_recorded(flags, &[]);
     let stdout = text(&output);
     agreed(&stdout, "tollgate");
@@ -183,7 +183,7 @@ fn one_engine_alone_has_figures_and_no_ratio() {
 
 #[test]
 fn sessions_are_resumed_and_the_logs_have_as_many() {
-    let flags = ["--rounds", "2", "--protocol", "tls13", "--bytes", "100", "--resume", "50%"];
+    let flags = ["--rounds", "2", "--key-type", "rsa-2048", "--bytes", "100", "--resume", "50%"];
     let stdout = text(&bench(&flags));
     assert!(stdout.contains("plan: 50.0 % of the sessions resumed"), "{stdout}");
     for server in ["openssl", "tollgate"] {
