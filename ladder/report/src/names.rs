@@ -3,9 +3,9 @@
 use tollgate_record::{Key, Operation, Protocol, Record, Service, Subject, Topic};
 
 use tollgate_record::vocabulary::{
-    BATCH, BY, BYTES, EXPONENT, FULL, GROUP, PART_KEY_EXCHANGE, PART_KEY_SCHEDULE, PART_LIBRARY,
-    PART_MAC, PART_RECORDS, PART_RSA, PART_SIGNATURE, PART_SYSTEM, REQUESTS, RESUMED_BY,
-    RESUMED_SHARE, SIZES, SUITE,
+    BATCH, BY, BYTES, DETAIL_KEM, DETAIL_KEM_KEY, EXPONENT, FULL, GROUP, PART_KEY_EXCHANGE,
+    PART_KEY_SCHEDULE, PART_LIBRARY, PART_MAC, PART_RECORDS, PART_RSA, PART_SIGNATURE, PART_SYSTEM,
+    REQUESTS, RESUMED_BY, RESUMED_SHARE, SIZES, SUITE,
 };
 
 /// The smallest secure key size.
@@ -176,6 +176,18 @@ pub(crate) fn part(word: &str) -> &str {
         PART_LIBRARY => "TLS library",
         PART_SYSTEM => "system",
         other => other,
+    }
+}
+
+/// Returns the name of a detail of a part.
+pub(crate) fn detail(word: &str) -> String {
+    match word {
+        DETAIL_KEM => "ML-KEM secret".to_owned(),
+        DETAIL_KEM_KEY => "ML-KEM key".to_owned(),
+        "ml-kem-matrix" => "ML-KEM matrix".to_owned(),
+        "sha-3" => "SHA-3".to_owned(),
+        "kem" => "EVP of the KEM".to_owned(),
+        other => other.replace('-', " "),
     }
 }
 

@@ -215,7 +215,7 @@ pub(super) fn sessions(records: &[Record]) -> Markup {
               remainder. It is Figure 2 of the Itanium paper, today.",
         means,
         pictures: vec![("cycles of a session by part".to_owned(), stacked(&drawn))],
-        tables: vec![session::costs(records)],
+        tables: [session::costs(records)].into_iter().chain(session::halves(records)).collect(),
         records: drawn.iter().flat_map(|session| session.records()).collect(),
         verb: "explain",
     }

@@ -6,7 +6,7 @@ use core::ptr;
 
 use foreign_types::{ForeignType, ForeignTypeRef};
 use openssl::error::ErrorStack;
-use openssl::pkey::{PKey, PKeyRef, Private, Public};
+use openssl::pkey::{PKey, PKeyRef, Params, Private, Public};
 use openssl::pkey_ctx::PkeyCtx;
 use openssl_sys as sys;
 use tollgate_server::in_memory::Source;
@@ -114,13 +114,12 @@ pub(crate) fn has_keys_of(source: Source<'_>, algorithm: &CStr) -> bool {
     !ctx.is_null()
 }
 
-/// Encapsulates a secret to an encoded public key of a KEM, as a server does with
-/// `ssl_encapsulate`. Returns the ciphertext and the secret.
-pub(crate) fn encapsulate(
+/// Reads an encoded public key of a KEM, as a server does before `ssl_encapsulate`.
+pub(crate) fn read_public(
     source: Source<'_>,
     algorithm: &CStr,
     public: &[u8],
-) -> Result<(Vec<u8>, Vec<u8>), ErrorStack> {
+) -> Result<PKey<Params>, ErrorStack> {
     let (library, query) = (source.library.as_ptr(), source.query.as_ptr());
     // SAFETY: valid pointers.
     let ctx = unsafe { sys::EVP_PKEY_CTX_new_from_name(library, algorithm.as_ptr(), query) };
@@ -135,7 +134,16 @@ pub(crate) fn encapsulate(
     check(unsafe {
         EVP_PKEY_set1_encoded_public_key(key.as_ptr(), public.as_ptr(), public.len())
     })?;
-    let ctx = source.key_context(&key)?;
+    Ok(key)
+}
+
+/// Encapsulates a secret to a public key of a KEM, as `ssl_encapsulate` does. Returns the
+/// ciphertext and the secret.
+pub(crate) fn encapsulate(
+    source: Source<'_>,
+    key: &PKeyRef<Params>,
+) -> Result<(Vec<u8>, Vec<u8>), ErrorStack> {
+    let ctx = source.key_context(key)?;
     // SAFETY: a valid context; there are no parameters.
     check(unsafe { sys::EVP_PKEY_encapsulate_init(ctx.as_ptr(), ptr::null()) })?;
     let (mut sent, mut kept) = (Vec::new(), Vec::new());
@@ -187,10 +195,11 @@ mod tests {
                 return;
             }
             let public = encoded_public(&generate(source, HYBRID, None).unwrap()).unwrap();
-            let (ciphertext, secret) = encapsulate(source, HYBRID, &public).unwrap();
+            let key = read_public(source, HYBRID, &public).unwrap();
+            let (ciphertext, secret) = encapsulate(source, &key).unwrap();
             // draft-ietf-tls-ecdhe-mlkem: ML-KEM-768 and X25519, one after the other
             assert_eq!((public.len(), ciphertext.len(), secret.len()), (1184 + 32, 1088 + 32, 64));
-            assert!(encapsulate(source, HYBRID, &public[1..]).is_err());
+            assert!(read_public(source, HYBRID, &public[1..]).is_err());
         });
     }
 

@@ -312,18 +312,19 @@ impl Bench {
         if self.protocol.is_empty() { &[Protocol::Tls13] } else { &self.protocol }
     }
 
-    /// Returns the request with the group that TLS 1.3 has by default. Notes if it is not the
-    /// hybrid.
+    /// Returns the request with the group that TLS 1.3 has by default: the hybrid, unless a server
+    /// at a URL lacks it, or OpenSSL does, which is noted.
     pub(in crate::verbs) fn with_default_group(&self, notes: &mut Notes) -> Self {
         let is_tls13 = match &*self.suites {
             [] => self.protocols().contains(&Protocol::Tls13),
             suites => suites::is_all(suites) || suites.iter().any(|name| !name.contains("_WITH_")),
         };
-        let is_asked = is_tls13
-            && self.group.is_empty()
-            && self.given.target.is_none()
-            && self.kind() != ServerKind::Gnutls;
-        let default_group = if is_asked { noted_group(notes) } else { None };
+        let default_group = match &self.given.probed {
+            _ if !is_tls13 || !self.group.is_empty() => None,
+            Some(probed) => probed.hybrid(),
+            None if self.kind() == ServerKind::Gnutls => None,
+            None => noted_group(notes),
+        };
         Self { default_group, ..self.clone() }
     }
 
