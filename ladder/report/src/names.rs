@@ -91,6 +91,11 @@ pub(crate) fn contender(subject: &Subject) -> String {
     }
 }
 
+/// Returns the key and the implementation of a session, server or fleet: `RSA-2048, OpenSSL`.
+pub(crate) fn key_and_by(subject: &Subject) -> String {
+    format!("{}, {}", subject.key().map(key).unwrap_or_default(), who(by(subject)))
+}
+
 /// Returns the name of a protocol.
 pub(crate) fn protocol(protocol: &Protocol) -> &str {
     match protocol {

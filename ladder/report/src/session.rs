@@ -9,6 +9,7 @@ use tollgate_record::{Protocol, Record, Subject, Topic, Unit};
 
 use crate::cite::sources;
 use crate::figure::{optional, percent};
+use crate::flagship::ENGINES;
 use crate::grid::{Column, GAP, fitting};
 use crate::lookup::Origin::{self, Measured, Predicted, Published};
 use crate::lookup::{Lookup, MISSING, distinct};
@@ -153,10 +154,14 @@ pub(crate) fn rank(protocol: Option<&Protocol>) -> usize {
     PROTOCOLS.iter().position(|known| Some(known) == protocol).unwrap_or(PROTOCOLS.len())
 }
 
-/// Returns the sort key of an engine: Tollgate first.
+/// Returns the sort key of an engine: Tollgate first, and embedded servers before installed ones.
 pub(crate) fn by_rank(subject: &Subject) -> usize {
-    let known = ["tollgate", "openssl"];
-    known.iter().position(|known| *known == names::by(subject)).unwrap_or(known.len())
+    let by = names::by(subject);
+    let place = |(place, engine): (usize, &&str)| {
+        let server = by.strip_suffix(*engine)?;
+        Some(place + if server.is_empty() { 0 } else { ENGINES.len() })
+    };
+    ENGINES.iter().enumerate().find_map(place).unwrap_or(2 * ENGINES.len())
 }
 
 /// Returns a row for every predicted session: its parts in core cycles, their sum, the measured

@@ -18,7 +18,7 @@ use crate::fleet::find::{curves, links, sizes};
 use crate::lookup::Origin::{self, Measured, Predicted, Published};
 use crate::lookup::{Lookup, distinct, ratio};
 use crate::names::{self, service, who};
-use crate::rungs::{Figure, Rung, beyond, climb, figures};
+use crate::rungs::{Figure, Rung, climb, figures};
 use crate::session::{self, PARTS, Session};
 use crate::signing::{SIZES, Signing, key};
 use crate::table::Table;
@@ -77,18 +77,23 @@ pub(super) fn ladder(records: &[Record]) -> Markup {
                     li { div.rung {
                         h3 { span.number { (rung.number) } " " (rung.name) }
                         div.words {
-                            p.about { (rung.about) }
+                            p.about { (about(rung)) }
                             @for sentence in &rung.sentences { p { (sentence) } }
                         }
                         @if rung.is_known() { (step(rung)) } @else { (missing(rung.verb)) }
                     } }
                 }
             }
-            @if let Some(sentence) = beyond(records) { p.beyond { (sentence) } }
             (tables(&[figures(&rungs)]))
             (source(&used))
         }
     }
+}
+
+/// Returns the description of the rung's figures, with the handshake if they have one.
+fn about(rung: &Rung<'_>) -> String {
+    let of = rung.rows.iter().find_map(|row| row.of.as_deref());
+    of.map_or_else(|| rung.about.to_owned(), |of| format!("{}: {of}", rung.about))
 }
 
 /// Returns the bars of the rows that represent the rung. Only rows with the unit of the first row
@@ -332,7 +337,10 @@ pub(super) fn servers(records: &[Record]) -> Markup {
         push(
             &mut groups,
             heading,
-            Bar { mark: predicted, ..Bar::new(record, who(by), colour(by, by == "tollgate")) },
+            Bar {
+                mark: predicted,
+                ..Bar::new(record, who(by), colour(by, by.ends_with("tollgate")))
+            },
         );
     }
     for record in &papers {
@@ -384,7 +392,11 @@ pub(super) fn fleets(records: &[Record]) -> Markup {
             push(&mut groups, "in print".to_owned(), Bar::published(record, &what));
         } else {
             let heading = format!("{}, {size}", service(fleet));
-            push(&mut groups, heading, Bar::new(record, who(by), colour(by, by == "tollgate")));
+            push(
+                &mut groups,
+                heading,
+                Bar::new(record, who(by), colour(by, by.ends_with("tollgate"))),
+            );
         }
     }
     let mut pictures = Vec::new();
