@@ -10,12 +10,12 @@ use crate::program::{Serve, refused, run, scratch, shown, text};
 #[test]
 fn named_workloads_are_listed_and_shown_with_their_sources() {
     let names = shown(&run(&["workload", "show"]));
-    for name in ["hp2001", "bank140k", "web2026", "pq2026"] {
+    for name in ["pq2026", "web2026", "bank140k", "hp2001"] {
         assert!(names.contains(name), "{names}");
         assert!(shown(&run(&["workload", "show", name])).contains("bytes: "), "{name}");
     }
     assert!(shown(&run(&["workload", "show", "hp2001"])).contains("instead of RC4-128"));
-    refused(&run(&["workload", "show", "hp2002"]), "give hp2001");
+    refused(&run(&["workload", "show", "hp2002"]), "give pq2026, web2026");
 }
 
 #[test]

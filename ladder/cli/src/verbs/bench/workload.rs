@@ -212,7 +212,7 @@ mod tests {
         let (requests, resumed) = (web.clients.mix.requests_per_connection, web.resume(true));
         assert_eq!((requests, resumed.map(|resume| resume.share)), (10.0, Some(0.5)));
         let message = asked("nobody").unwrap_err().to_string();
-        assert!(message.contains("give hp2001"), "{message}");
+        assert!(message.contains("give pq2026, web2026"), "{message}");
     }
 
     #[test]
