@@ -115,6 +115,12 @@ impl Flagship {
         format!("{}, {}", words.join(", "), self.payload())
     }
 
+    /// Returns the payload and the group, or without one the protocol: `14 KB, X25519MLKEM768`.
+    pub(crate) fn transfer(&self) -> String {
+        let protocol = names::protocol(&self.protocol);
+        format!("{}, {}", self.payload(), self.group.as_deref().unwrap_or(protocol))
+    }
+
     /// Returns the payload in words.
     pub(crate) fn payload(&self) -> String {
         names::payload(self.bytes.parse().unwrap_or(0))

@@ -128,6 +128,13 @@ pub(crate) fn service(subject: &Subject) -> String {
     }
 }
 
+/// Returns the service, and what differs from the protocol's defaults: `TLS 1.3, RSA-2048,
+/// X25519MLKEM768`.
+pub(crate) fn handshake(subject: &Subject) -> String {
+    let offered = offered(subject).map_or_else(String::new, |offered| format!(", {offered}"));
+    service(subject) + &offered
+}
+
 /// Returns the key or the suite of a paper: `tls-rsa-1024-aes-128-gcm` becomes
 /// RSA-1024-AES-128-GCM.
 pub(crate) fn suite(subject: &Subject) -> String {

@@ -127,8 +127,7 @@ pub(crate) fn sessions(records: &[Record], published: bool) -> Vec<Session<'_>> 
     let all = lookup.subjects(takes);
     let mut bare = distinct(all.iter().map(|subject| subject.without(&[PART])));
     bare.sort_by_key(|subject| {
-        let is_rsa = names::rsa_bits(subject).is_some();
-        let key = (!is_rsa, subject.key().map(ToString::to_string), names::offered(subject));
+        let key = (subject.key().map(ToString::to_string), names::offered(subject));
         (rank(subject.protocol()), key, names::bytes(subject), by_rank(subject))
     });
     let find = |origin, subject: &Subject| {

@@ -331,7 +331,8 @@ pub(super) fn servers(records: &[Record]) -> Markup {
     let mut groups = Vec::new();
     for record in &servers {
         let subject = &record.subject;
-        let heading = format!("{}, {}", service(subject), names::payload(names::bytes(subject)));
+        let payload = names::payload(names::bytes(subject));
+        let heading = format!("{}, {payload}", names::handshake(subject));
         let predicted = rate(Predicted, subject).map(|predicted| predicted.estimate.point());
         let by = names::by(subject);
         push(
@@ -391,7 +392,7 @@ pub(super) fn fleets(records: &[Record]) -> Markup {
             let what = format!("{size}, {}", names::of_paper(record));
             push(&mut groups, "in print".to_owned(), Bar::published(record, &what));
         } else {
-            let heading = format!("{}, {size}", service(fleet));
+            let heading = format!("{}, {size}", names::handshake(fleet));
             push(
                 &mut groups,
                 heading,
@@ -443,7 +444,7 @@ fn response(curves: &[fleet::find::Curve<'_>]) -> Option<String> {
     let series: Vec<Series> = of_service.take(COLOURS.len()).enumerate().map(series).collect();
     series.iter().any(|series| !series.points.is_empty()).then(|| {
         let plane = Plane {
-            title: format!("Mean response time, {}", service(&first.subject)),
+            title: format!("Mean response time, {}", names::handshake(&first.subject)),
             axes: ["sessions per second that arrive".to_owned(), "ms".to_owned()],
             series,
             is_from_zero: false,

@@ -25,7 +25,7 @@ pub(super) fn rung(records: &[Record]) -> Content<'_> {
     for (key, by) in flagship.rows() {
         let Some(subject) = of(key, &by) else { continue };
         let row = Figure::new(names::key_and_by(&subject), Unit::Count, "cores");
-        let row = row.of(format!("{LINK} Gbps of {}", flagship.words()));
+        let row = row.of(format!("{LINK} Gbps of {}", flagship.transfer()));
         let row = row.predicted(find(key, &by));
         let is_shown = shown.contains(&by);
         rows.push(Figure { is_shown, ..row });
