@@ -10,6 +10,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::thread;
 
+use tollgate_curves::p256::P256;
 use tollgate_record::{Kind, Record};
 use tollgate_server::{Certificate, KeyKind};
 use tollgate_stock_servers::{Product, Settings};
@@ -159,6 +160,27 @@ fn answer_put(mut stream: TcpStream) {
         if stream.write_all(answer.as_bytes()).is_err() || head.contains("close") {
             return;
         }
+    }
+}
+
+#[test]
+fn the_default_handshake_is_that_of_browsers_or_a_note_says_why_not() {
+    let (output, records) = bench_recorded("--rounds 2 --bytes 100", &[]);
+    let stdout = text(&output);
+    let notes = stdout.matches("has no X25519MLKEM768, so handshakes use x25519").count();
+    let group = if notes == 0 { " X25519MLKEM768" } else { "" };
+    assert!(notes <= 1, "{stdout}");
+    let has_p256 = P256::best().is_ok_and(P256::beats_openssl);
+    for key in ["ecdsa-p256", "rsa-2048"].into_iter().skip(usize::from(!has_p256)) {
+        let label = format!("{key} tls13{group}: ");
+        assert_eq!(starting(&stdout, &label).len(), 1, "{label:?} in\n{stdout}");
+    }
+    for record in records {
+        let wanted = (notes == 0).then_some("X25519MLKEM768");
+        assert_eq!(record.subject.parameter("group"), wanted, "{}", record.subject);
+        let groups = &record.conditions["groups"];
+        assert!(groups.starts_with(wanted.unwrap_or("x25519")), "{groups}");
+        assert!(groups.ends_with("HelloRetryRequests: 0"), "{groups}");
     }
 }
 

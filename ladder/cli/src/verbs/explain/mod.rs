@@ -41,11 +41,13 @@ pub(crate) fn run(options: &Explain) -> Result<ExitCode, CliError> {
         let _progress = Progress::new("server");
         scenarios.extend(bench::profiled(load, &mut run)?);
     }
-    let is_valid = scenarios.iter().all(|scenario| scenario.verdict() != Verdict::Invalid);
+    let has_figures = |scenario: &Scenario| scenario.verdict() != Verdict::Invalid;
+    let is_valid = scenarios.iter().all(has_figures);
+    let is_explained = is_valid || scenarios.iter().any(has_figures);
     let mut records: Vec<_> =
         scenarios.iter().flat_map(|scenario| scenario.records.iter().cloned()).collect();
     // the calls of a server at a URL are not known
-    if options.target.is_none() && is_valid && !interrupt::asked() {
+    if options.target.is_none() && is_explained && !interrupt::asked() {
         let progress = Progress::new("session");
         let product = options.server.and_then(ServerKind::stock);
         let server = product.map(|product| product.to_string());
@@ -56,7 +58,7 @@ pub(crate) fn run(options: &Explain) -> Result<ExitCode, CliError> {
     if options.is_live() {
         text.extend(scenarios.iter().map(Scenario::verdict_text));
         text += "\n";
-        if is_valid {
+        if is_explained {
             text += &profile_table::table(&records);
             let notes = scenarios.iter().flat_map(|scenario| &scenario.notes);
             text.extend(notes.map(|note| wrapped(note)));

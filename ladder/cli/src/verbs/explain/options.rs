@@ -90,9 +90,10 @@ impl Explain {
         self.target.is_some() || self.server.is_some()
     }
 
-    /// Returns whether sessions can have the default group.
+    /// Returns whether sessions can have the default group. The server at a URL has groups of its
+    /// own.
     pub(super) const fn has_default_group(&self) -> bool {
-        self.group.is_empty()
+        self.group.is_empty() && self.target.is_none()
     }
 
     /// The sessions to predict: every combination of the lists that exists. Without a named group,
