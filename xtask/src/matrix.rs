@@ -102,14 +102,16 @@ pub(crate) fn run(is_long: bool) -> Result<bool> {
     }
     let examples = cmd!(sh, "cargo test --workspace --doc");
     step("examples in the documents", Totals, [examples])?;
-    // Test builds are not what users run: memcheck watches the release build too. tollgate-rustls
-    // has no such test; it is named so that AWS-LC is not built again, with other features.
+    // Test builds are not what users run: memcheck and the tests of stacks watch the release build
+    // too. tollgate-rustls has none; it is named so that AWS-LC is not built again, with other
+    // features.
     let memcheck = cmd!(
         sh,
-        "cargo memcheck --package tollgate-curves --package tollgate-mont --package tollgate-rsa
-         --package tollgate-rustls --lib --test constant_time constant_time"
+        "cargo memcheck --package tollgate-curves --package tollgate-kem --package tollgate-mont
+         --package tollgate-rsa --package tollgate-rustls --lib --test constant_time
+         --test stack -- constant_time leave_nothing"
     );
-    step("constant time in the release build", Totals, [memcheck])?;
+    step("constant time and stacks in the release build", Totals, [memcheck])?;
     // Crates that only pass numbers on are tested with vetoes in the long run.
     let vetoed = match is_long {
         true => matrix.depend_on(&["tollgate-cpu".to_owned()]),
@@ -195,7 +197,8 @@ impl Matrix {
 
     /// Returns the crates of rungs 1 and 2, which compute: a veto can change their results.
     fn computing(&self) -> String {
-        let folders = ["engine/mont", "engine/rsa", "engine/queue", "ladder/1-kernel"];
+        let folders =
+            ["engine/kem", "engine/mont", "engine/rsa", "engine/queue", "ladder/1-kernel"];
         let computes =
             |krate: &&Crate| folders.iter().any(|folder| krate.folder.starts_with(folder));
         let names = self.crates.iter().filter(computes).map(|krate| krate.name.as_str());

@@ -3,7 +3,6 @@
 use core::fmt;
 
 use tollgate_cpu::HaveIfma;
-#[cfg(target_arch = "x86_64")]
 use tollgate_cpu::memcheck;
 use tollgate_cpu::wipe::wipe_stack_after;
 
@@ -11,11 +10,12 @@ use tollgate_cpu::wipe::wipe_stack_after;
 use crate::batches::{LANES, in_batches};
 use crate::external::HaveGraviola;
 use crate::keys::{LowOrder, PublicKey, Scalar, SecretKey, SharedSecret};
+use crate::portable;
 
 #[cfg(target_arch = "x86_64")]
 mod ifma;
 
-/// At least the stack that one operation uses, and that of eight in lanes; tests/stack.rs compares.
+/// At least the stack that one operation uses, and that of several; tests/stack.rs compares.
 /// All of it is wiped, so variables within an operation need not be.
 const ONE_BYTES: usize = 4 << 10;
 #[cfg(target_arch = "x86_64")]
@@ -30,9 +30,11 @@ pub enum X25519 {
     Ifma(HaveIfma),
     /// The crate `graviola`, one operation at a time.
     Graviola(HaveGraviola),
+    /// Limbs on any processor, one operation at a time; slower than the code of other libraries.
+    Portable,
 }
 
-/// No kernel of the curve runs on this processor: leave its operations to another library, or
+/// No kernel of the curve P-256 runs on this processor: leave its operations to another library, or
 /// remove words from `TOLLGATE_CPU_DISABLE`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unavailable;
@@ -50,20 +52,25 @@ impl core::error::Error for Unavailable {}
 
 impl X25519 {
     /// Returns the fastest kernels that this machine can run.
-    ///
-    /// # Errors
-    ///
-    /// [`Unavailable`] if there are none.
-    pub fn best() -> Result<Self, Unavailable> {
+    #[must_use]
+    pub fn best() -> Self {
         let ifma = HaveIfma::check().map(Self::Ifma);
-        ifma.or_else(|| HaveGraviola::check().map(Self::Graviola)).ok_or(Unavailable)
+        ifma.or_else(|| HaveGraviola::check().map(Self::Graviola)).unwrap_or(Self::Portable)
     }
 
-    /// Returns all kernels that this machine can run, those of `graviola` last.
+    /// Returns all kernels that this machine can run, the portable ones last.
     #[must_use]
     pub fn all() -> Vec<Self> {
         let ifma = HaveIfma::check().map(Self::Ifma);
-        ifma.into_iter().chain(HaveGraviola::check().map(Self::Graviola)).collect()
+        let graviola = HaveGraviola::check().map(Self::Graviola);
+        ifma.into_iter().chain(graviola).chain([Self::Portable]).collect()
+    }
+
+    /// Returns whether the kernels need no feature of the processor, and are slower than the code
+    /// of other libraries.
+    #[must_use]
+    pub fn is_portable(self) -> bool {
+        self == Self::Portable
     }
 
     /// Returns whether several operations cost less together than one after the other.
@@ -82,8 +89,7 @@ impl X25519 {
                 Self::Ifma(proof) => ifma::public_key(k, proof),
                 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
                 Self::Graviola(proof) => proof.x25519_public_key(k),
-                #[cfg(not(target_arch = "x86_64"))]
-                _ => unreachable!("no proof"),
+                _ => portable::public_key(k),
             })
         })
     }
@@ -101,10 +107,32 @@ impl X25519 {
                 Self::Ifma(proof) => checked(&ifma::agree(k, &peer.0, proof)),
                 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
                 Self::Graviola(proof) => proof.x25519(k, &peer.0).map(SharedSecret),
-                #[cfg(not(target_arch = "x86_64"))]
-                _ => unreachable!("no proof"),
+                _ => checked(&portable::agree(k, &peer.0)),
             }
         })
+    }
+
+    /// Returns the public key that belongs to a secret key, and the secret that this key shares
+    /// with the owner of `peer`: what a server computes in a handshake, with a key for it alone.
+    /// With lanes this takes little longer than the secret.
+    ///
+    /// # Errors
+    ///
+    /// [`LowOrder`] if the secret would be zero.
+    pub fn exchange(
+        self,
+        secret: &SecretKey,
+        peer: &PublicKey,
+    ) -> Result<(PublicKey, SharedSecret), LowOrder> {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Ifma(proof) => wipe_stack_after::<LANES_BYTES, _>(|| {
+                let Scalar(k) = &secret.scalar();
+                let [public, shared] = ifma::exchange(k, &peer.0, proof);
+                checked(&shared).map(|shared| (PublicKey(public), shared))
+            }),
+            _ => Ok((self.public_key(secret), self.agree(secret, peer)?)),
+        }
     }
 
     /// Returns the public keys that belong to secret keys, in order. Eight at a time cost about as
@@ -168,7 +196,6 @@ fn scalars<'a>(secrets: impl IntoIterator<Item = &'a SecretKey>) -> [Scalar; LAN
 
 /// Refuses a secret of zero, as `graviola` does. The branch reveals nothing about the key: the
 /// secret is zero if the peer's public key has a low order, whatever the key.
-#[cfg(target_arch = "x86_64")]
 fn checked(secret: &[u8; 32]) -> Result<SharedSecret, LowOrder> {
     let secret = SharedSecret(*secret);
     let any = secret.as_bytes().iter().fold(0, |any, byte| any | byte);

@@ -9,7 +9,6 @@ mod dispatch;
 #[cfg(target_arch = "x86_64")]
 mod edwards;
 mod external;
-#[cfg(target_arch = "x86_64")]
 mod field51;
 mod inverse;
 #[cfg(target_arch = "x86_64")]
@@ -17,6 +16,7 @@ mod kernels;
 mod keys;
 mod mask;
 pub mod p256;
+mod portable;
 mod residue;
 mod self_test;
 #[cfg(target_arch = "x86_64")]

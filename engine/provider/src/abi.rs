@@ -180,6 +180,12 @@ type DigestInit =
     unsafe extern "C" fn(*mut c_void, *const c_char, *mut c_void, *const OSSL_PARAM) -> c_int;
 type Input = unsafe extern "C" fn(*mut c_void, *const c_uchar, usize) -> c_int;
 type Output = unsafe extern "C" fn(*mut c_void, *mut c_uchar, *mut usize, usize) -> c_int;
+/// The arguments after the context are the ciphertext and its length, the secret and its length.
+type Encapsulate =
+    unsafe extern "C" fn(*mut c_void, *mut c_uchar, *mut usize, *mut c_uchar, *mut usize) -> c_int;
+/// The arguments after the context are the secret and its length, the ciphertext and its length.
+type Decapsulate =
+    unsafe extern "C" fn(*mut c_void, *mut c_uchar, *mut usize, *const c_uchar, usize) -> c_int;
 
 // --- core_dispatch.h: numbers of functions -------------------------------------------------------
 
@@ -280,6 +286,16 @@ pub(crate) const OSSL_FUNC_ASYM_CIPHER_GETTABLE_CTX_PARAMS: Id<KeysOfContext> = 
 pub(crate) const OSSL_FUNC_ASYM_CIPHER_SET_CTX_PARAMS: Id<SetParams> = Id::new(10);
 pub(crate) const OSSL_FUNC_ASYM_CIPHER_SETTABLE_CTX_PARAMS: Id<KeysOfContext> = Id::new(11);
 
+pub(crate) const OSSL_FUNC_KEM_NEWCTX: Id<New> = Id::new(1);
+pub(crate) const OSSL_FUNC_KEM_ENCAPSULATE_INIT: Id<Init> = Id::new(2);
+pub(crate) const OSSL_FUNC_KEM_ENCAPSULATE: Id<Encapsulate> = Id::new(3);
+pub(crate) const OSSL_FUNC_KEM_DECAPSULATE_INIT: Id<Init> = Id::new(4);
+pub(crate) const OSSL_FUNC_KEM_DECAPSULATE: Id<Decapsulate> = Id::new(5);
+pub(crate) const OSSL_FUNC_KEM_FREECTX: Id<Free> = Id::new(6);
+pub(crate) const OSSL_FUNC_KEM_DUPCTX: Id<New> = Id::new(7);
+pub(crate) const OSSL_FUNC_KEM_SET_CTX_PARAMS: Id<SetParams> = Id::new(10);
+pub(crate) const OSSL_FUNC_KEM_SETTABLE_CTX_PARAMS: Id<KeysOfContext> = Id::new(11);
+
 pub(crate) const OSSL_FUNC_DECODER_NEWCTX: Id<New> = Id::new(1);
 pub(crate) const OSSL_FUNC_DECODER_FREECTX: Id<Free> = Id::new(2);
 pub(crate) const OSSL_FUNC_DECODER_DOES_SELECTION: Id<DoesSelection> = Id::new(10);
@@ -289,6 +305,7 @@ pub(crate) const OSSL_OP_KEYMGMT: c_int = 10;
 pub(crate) const OSSL_OP_KEYEXCH: c_int = 11;
 pub(crate) const OSSL_OP_SIGNATURE: c_int = 12;
 pub(crate) const OSSL_OP_ASYM_CIPHER: c_int = 13;
+pub(crate) const OSSL_OP_KEM: c_int = 14;
 pub(crate) const OSSL_OP_DECODER: c_int = 21;
 pub(crate) const OSSL_KEYMGMT_SELECT_PRIVATE_KEY: c_int = 0x01;
 pub(crate) const OSSL_KEYMGMT_SELECT_PUBLIC_KEY: c_int = 0x02;
@@ -323,6 +340,8 @@ pub(crate) const OSSL_PKEY_PARAM_EC_ENCODING: &CStr = c"encoding";
 pub(crate) const OSSL_PKEY_PARAM_ENCODED_PUBLIC_KEY: &CStr = c"encoded-pub-key";
 /// Since 3.2: the headers of 3.0 lack it.
 pub(crate) const OSSL_PKEY_PARAM_DHKEM_IKM: &CStr = c"dhkem-ikm";
+/// Since 3.5: the headers of 3.0 lack it.
+pub(crate) const OSSL_PKEY_PARAM_ML_KEM_SEED: &CStr = c"seed";
 pub(crate) const OSSL_PKEY_PARAM_RSA_N: &CStr = c"n";
 pub(crate) const OSSL_PKEY_PARAM_RSA_E: &CStr = c"e";
 pub(crate) const OSSL_PKEY_PARAM_RSA_D: &CStr = c"d";
@@ -344,11 +363,14 @@ pub(crate) const OSSL_ASYM_CIPHER_PARAM_TLS_CLIENT_VERSION: &CStr = c"tls-client
 pub(crate) const OSSL_ASYM_CIPHER_PARAM_TLS_NEGOTIATED_VERSION: &CStr = c"tls-negotiated-version";
 /// Since 3.2: the headers of 3.0 lack it.
 pub(crate) const OSSL_ASYM_CIPHER_PARAM_IMPLICIT_REJECTION: &CStr = c"implicit-rejection";
+/// Since 3.2: the headers of 3.0 lack it.
+pub(crate) const OSSL_KEM_PARAM_IKME: &CStr = c"ikme";
 pub(crate) const OSSL_CAPABILITY_TLS_GROUP_NAME: &CStr = c"tls-group-name";
 pub(crate) const OSSL_CAPABILITY_TLS_GROUP_NAME_INTERNAL: &CStr = c"tls-group-name-internal";
 pub(crate) const OSSL_CAPABILITY_TLS_GROUP_ALG: &CStr = c"tls-group-alg";
 pub(crate) const OSSL_CAPABILITY_TLS_GROUP_ID: &CStr = c"tls-group-id";
 pub(crate) const OSSL_CAPABILITY_TLS_GROUP_SECURITY_BITS: &CStr = c"tls-group-sec-bits";
+pub(crate) const OSSL_CAPABILITY_TLS_GROUP_IS_KEM: &CStr = c"tls-group-is-kem";
 pub(crate) const OSSL_CAPABILITY_TLS_GROUP_MIN_TLS: &CStr = c"tls-min-tls";
 pub(crate) const OSSL_CAPABILITY_TLS_GROUP_MAX_TLS: &CStr = c"tls-max-tls";
 pub(crate) const OSSL_CAPABILITY_TLS_GROUP_MIN_DTLS: &CStr = c"tls-min-dtls";

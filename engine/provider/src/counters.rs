@@ -40,6 +40,12 @@ events! {
     X25519Generation = c"tollgate-x25519-generations", "X25519 keys generated.";
     X25519Derivation = c"tollgate-x25519-derivations",
         "Secrets derived with X25519.";
+    KemGeneration = c"tollgate-kem-generations",
+        "Keys of ML-KEM-768 and X25519MLKEM768 generated.";
+    Encapsulation = c"tollgate-encapsulations",
+        "Secrets encapsulated with ML-KEM-768 and X25519MLKEM768.";
+    Decapsulation = c"tollgate-decapsulations",
+        "Secrets decapsulated with ML-KEM-768 and X25519MLKEM768.";
     Remote = c"tollgate-remote-operations", "Operations that a signer did.";
     RemoteFailure = c"tollgate-remote-failures", "Operations that a signer failed to do.";
     Async = c"tollgate-async-operations", "Operations that a job of libcrypto was paused for.";

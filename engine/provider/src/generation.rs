@@ -24,7 +24,7 @@ pub(crate) trait Request: AsRef<Provider> + Sized {
 
     fn set(&mut self, params: Params<'_>) -> Result<(), Reason>;
 
-    fn run(&self) -> Result<KeySlot<Self::Key>, Reason>;
+    fn run(&mut self) -> Result<KeySlot<Self::Key>, Reason>;
 }
 
 pub(crate) unsafe extern "C" fn gen_init<R: Request>(
@@ -71,8 +71,8 @@ pub(crate) unsafe extern "C" fn generate<R: Request>(
     _callback: Option<OSSL_CALLBACK>,
     _argument: *mut c_void,
 ) -> *mut c_void {
-    // SAFETY: the context came from `gen_init`, and outlives the call.
-    let request = unsafe { handle::shared::<R>(genctx) };
+    // SAFETY: the context came from `gen_init`, and one thread uses it at a time.
+    let request = unsafe { handle::exclusive::<R>(genctx) };
     let slot = attempt(request, |request| Ok(handle::give(request.run()?)));
     slot.unwrap_or(ptr::null_mut())
 }

@@ -38,6 +38,15 @@ pub(crate) trait KeyType: Send + Sync + Sized + 'static {
     fn check(&self, provider: &Provider) -> Result<(), Reason>;
 }
 
+/// A type of keys of which libssl receives the public half from a peer.
+pub(crate) trait PeerKey: KeyType {
+    /// Whether a key that has a value refuses another one, as in OpenSSL.
+    const IS_SET_ONCE: bool;
+
+    /// Reads an encoded public key.
+    fn from_encoded(provider: &Provider, encoded: &[u8]) -> Result<Self, Reason>;
+}
+
 /// A type of keys that a signer may have.
 pub(crate) trait RemoteKey: KeyType {
     /// The name of the type in libcrypto.

@@ -8,9 +8,11 @@ use std::sync::Arc;
 use crate::abi::*;
 use crate::boundary::catch;
 use crate::decoder::load;
-use crate::generation::{gen_init, gen_set_params, gen_settable_params, generate};
+use crate::generation::{Request, gen_init, gen_set_params, gen_settable_params, generate};
 use crate::handle;
-use crate::key_slot::{KeySlot, KeyType};
+use crate::kem_key::KemRequest;
+use crate::kems::{Hybrid, MlKem};
+use crate::key_slot::{KeySlot, KeyType, PeerKey};
 use crate::p256_key::P256Key;
 use crate::params::{Answers, Params};
 use crate::provider::{Provider, attempt, entry};
@@ -18,7 +20,7 @@ use crate::reason::Reason;
 use crate::rsa_key::RsaKey;
 use crate::rsa_request::RsaRequest;
 use crate::table::{Table, dispatch};
-use crate::x25519::{X25519Key, X25519Request};
+use crate::x25519::X25519Request;
 
 pub(crate) static RSA: Table<[OSSL_DISPATCH; 20]> = dispatch! {
     OSSL_FUNC_KEYMGMT_NEW = new::<RsaKey>;
@@ -42,27 +44,34 @@ pub(crate) static RSA: Table<[OSSL_DISPATCH; 20]> = dispatch! {
     OSSL_FUNC_KEYMGMT_QUERY_OPERATION_NAME = rsa_operation_name;
 };
 
-pub(crate) static X25519: Table<[OSSL_DISPATCH; 20]> = dispatch! {
-    OSSL_FUNC_KEYMGMT_NEW = new::<X25519Key>;
-    OSSL_FUNC_KEYMGMT_FREE = handle::free::<KeySlot<X25519Key>>;
-    OSSL_FUNC_KEYMGMT_GEN_INIT = gen_init::<X25519Request>;
-    OSSL_FUNC_KEYMGMT_GEN_SET_PARAMS = gen_set_params::<X25519Request>;
-    OSSL_FUNC_KEYMGMT_GEN_SETTABLE_PARAMS = gen_settable_params::<X25519Request>;
-    OSSL_FUNC_KEYMGMT_GEN = generate::<X25519Request>;
-    OSSL_FUNC_KEYMGMT_GEN_CLEANUP = handle::free::<X25519Request>;
-    OSSL_FUNC_KEYMGMT_DUP = dup::<X25519Key>;
-    OSSL_FUNC_KEYMGMT_HAS = has::<X25519Key>;
-    OSSL_FUNC_KEYMGMT_MATCH = matches::<X25519Key>;
-    OSSL_FUNC_KEYMGMT_VALIDATE = validate::<X25519Key>;
-    OSSL_FUNC_KEYMGMT_IMPORT = import::<X25519Key>;
-    OSSL_FUNC_KEYMGMT_IMPORT_TYPES = types::<X25519Key>;
-    OSSL_FUNC_KEYMGMT_EXPORT = export::<X25519Key>;
-    OSSL_FUNC_KEYMGMT_EXPORT_TYPES = types::<X25519Key>;
-    OSSL_FUNC_KEYMGMT_GET_PARAMS = get_params::<X25519Key>;
-    OSSL_FUNC_KEYMGMT_GETTABLE_PARAMS = gettable_params::<X25519Key>;
-    OSSL_FUNC_KEYMGMT_SET_PARAMS = x25519_set_params;
-    OSSL_FUNC_KEYMGMT_SETTABLE_PARAMS = x25519_settable_params;
-};
+pub(crate) static X25519: Table<[OSSL_DISPATCH; 20]> = of_peers::<X25519Request>();
+pub(crate) static ML_KEM: Table<[OSSL_DISPATCH; 20]> = of_peers::<KemRequest<MlKem>>();
+pub(crate) static HYBRID: Table<[OSSL_DISPATCH; 20]> = of_peers::<KemRequest<Hybrid>>();
+
+/// The functions of keys of which libssl receives the public half from a peer.
+const fn of_peers<R: Request<Key: PeerKey>>() -> Table<[OSSL_DISPATCH; 20]> {
+    dispatch! {
+        OSSL_FUNC_KEYMGMT_NEW = new::<R::Key>;
+        OSSL_FUNC_KEYMGMT_FREE = handle::free::<KeySlot<R::Key>>;
+        OSSL_FUNC_KEYMGMT_GEN_INIT = gen_init::<R>;
+        OSSL_FUNC_KEYMGMT_GEN_SET_PARAMS = gen_set_params::<R>;
+        OSSL_FUNC_KEYMGMT_GEN_SETTABLE_PARAMS = gen_settable_params::<R>;
+        OSSL_FUNC_KEYMGMT_GEN = generate::<R>;
+        OSSL_FUNC_KEYMGMT_GEN_CLEANUP = handle::free::<R>;
+        OSSL_FUNC_KEYMGMT_DUP = dup::<R::Key>;
+        OSSL_FUNC_KEYMGMT_HAS = has::<R::Key>;
+        OSSL_FUNC_KEYMGMT_MATCH = matches::<R::Key>;
+        OSSL_FUNC_KEYMGMT_VALIDATE = validate::<R::Key>;
+        OSSL_FUNC_KEYMGMT_IMPORT = import::<R::Key>;
+        OSSL_FUNC_KEYMGMT_IMPORT_TYPES = types::<R::Key>;
+        OSSL_FUNC_KEYMGMT_EXPORT = export::<R::Key>;
+        OSSL_FUNC_KEYMGMT_EXPORT_TYPES = types::<R::Key>;
+        OSSL_FUNC_KEYMGMT_GET_PARAMS = get_params::<R::Key>;
+        OSSL_FUNC_KEYMGMT_GETTABLE_PARAMS = gettable_params::<R::Key>;
+        OSSL_FUNC_KEYMGMT_SET_PARAMS = set_params::<R::Key>;
+        OSSL_FUNC_KEYMGMT_SETTABLE_PARAMS = settable_params::<R::Key>;
+    }
+}
 
 /// The default provider makes and holds EC keys. These functions are those of the copy that an
 /// operation uses, and of remote keys, which this provider holds.
@@ -223,20 +232,34 @@ unsafe extern "C" fn ec_operation_name(operation: c_int) -> *const c_char {
 
 /// Sets the encoded public key, as libssl does with the peer's key share. An array without that key
 /// changes nothing.
-unsafe extern "C" fn x25519_set_params(keydata: *mut c_void, params: *const OSSL_PARAM) -> c_int {
+unsafe extern "C" fn set_params<K: PeerKey>(
+    keydata: *mut c_void,
+    params: *const OSSL_PARAM,
+) -> c_int {
     // SAFETY: the key came from `new`, `dup` or `generate`, and libcrypto does not share it while
     // it sets parameters.
-    let slot = unsafe { handle::exclusive::<KeySlot<X25519Key>>(keydata) };
+    let slot = unsafe { handle::exclusive::<KeySlot<K>>(keydata) };
     // SAFETY: the parameters outlive the call.
     let params = unsafe { Params::new(params) };
     entry(slot, |slot| {
-        if let Some(key) = X25519Key::from_encoded(params)? {
-            slot.key = Some(Arc::new(key));
+        if let Some(param) = params.find(OSSL_PKEY_PARAM_ENCODED_PUBLIC_KEY) {
+            if K::IS_SET_ONCE && slot.key.is_some() {
+                return Err(Reason::KemLocked);
+            }
+            let encoded = param.octets().ok_or(Reason::Parameter)?;
+            slot.key = Some(Arc::new(K::from_encoded(&slot.provider, encoded)?));
         }
         Ok(())
     })
 }
 
-unsafe extern "C" fn x25519_settable_params(_provctx: *mut c_void) -> *const OSSL_PARAM {
-    X25519Key::SETTABLE
+unsafe extern "C" fn settable_params<K: PeerKey>(_provctx: *mut c_void) -> *const OSSL_PARAM {
+    SETTABLE_OF_PEERS.first()
 }
+
+/// Property queries are accepted and ignored: this provider fetches nothing.
+static SETTABLE_OF_PEERS: Table<[OSSL_PARAM; 3]> = Table::of_keys([
+    (OSSL_PKEY_PARAM_ENCODED_PUBLIC_KEY, OSSL_PARAM_OCTET_STRING),
+    (OSSL_PKEY_PARAM_PROPERTIES, OSSL_PARAM_UTF8_STRING),
+    (c"", 0),
+]);

@@ -3,6 +3,7 @@
 
 mod abi;
 mod algorithm_id;
+mod algorithms;
 mod alt_stack;
 mod asym_cipher;
 mod asym_cipher_context;
@@ -19,6 +20,9 @@ mod generation;
 mod handle;
 mod hashing;
 mod jobs;
+mod kem;
+mod kem_key;
+mod kems;
 mod key_exchange;
 mod key_slot;
 mod keymgmt;

@@ -284,6 +284,12 @@ impl Values {
         self.0.push((key, OSSL_PARAM_UNSIGNED_INTEGER, swap_native(big_endian)));
     }
 
+    /// Adds a signed number.
+    pub(crate) fn integer(&mut self, key: &'static CStr, value: i32) {
+        let bytes = Zeroizing::new(value.to_ne_bytes().to_vec());
+        self.0.push((key, OSSL_PARAM_INTEGER, bytes));
+    }
+
     /// Adds a byte string.
     pub(crate) fn octets(&mut self, key: &'static CStr, octets: &[u8]) {
         self.0.push((key, OSSL_PARAM_OCTET_STRING, Zeroizing::new(octets.to_vec())));

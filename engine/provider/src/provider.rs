@@ -9,11 +9,15 @@ use std::sync::{Arc, Weak};
 
 use tollgate_curves::X25519;
 use tollgate_curves::p256::P256;
+use tollgate_kem::MlKem768;
+use tollgate_kem::hybrid::X25519MlKem768;
 use tollgate_mont::{LaneKernel, LimbKernel};
 use tollgate_queue::{Class, PrivateJob};
 use tollgate_rsa::Workspace;
 use zeroize::Zeroizing;
 
+use crate::algorithms::{Algorithms, Offers};
+use crate::alt_stack::on_alt_stack;
 use crate::boundary::catch;
 use crate::counters::{Counters, Event};
 use crate::jobs::{Jobs, RunningJob};
@@ -40,9 +44,12 @@ pub(crate) struct Provider {
     pub(crate) lanes: LaneKernel,
     /// The kernels of X25519. `None` if OpenSSL has it: it is off, or none run here.
     pub(crate) x25519: Option<X25519>,
+    /// The code of X25519MLKEM768 and of ML-KEM-768. `None` if both are OpenSSL's, or missing.
+    pub(crate) hybrid: Option<X25519MlKem768>,
     /// The kernels of P-256, for ECDSA, as those of X25519.
     pub(crate) p256: Option<P256>,
     healthy: AtomicBool,
+    pub(crate) algorithms: Algorithms,
     pub(crate) states: ProcessStates,
 }
 
@@ -66,7 +73,18 @@ impl Provider {
         let workspace =
             Workspace::new().map_err(|why| core.raise_with(Reason::Veto, &why.to_string())).ok()?;
         let counters = Arc::new(Counters::default());
-        let x25519 = X25519::best().ok().filter(|_| settings.x25519 != Offer::Off);
+        let x25519 = Some(X25519::best()).filter(|curve| match settings.x25519 {
+            Offer::Off => false,
+            Offer::On => true,
+            Offer::Auto => !curve.is_portable(),
+        });
+        let version = core.setting(c"openssl-version");
+        let hybrid = Some(X25519MlKem768::best()).filter(|code| match settings.ml_kem {
+            Offer::Off => false,
+            Offer::On => true,
+            // A configuration for OpenSSL 3.0 names the group: without it no server starts.
+            Offer::Auto => code.ml_kem != MlKem768::Portable || !has_ml_kem(version.as_deref()),
+        });
         let keymgmt_cache = core.keymgmt_cache();
         let p256 = P256::best().ok().filter(|curve| match settings.ecdsa {
             Offer::Off => false,
@@ -74,8 +92,7 @@ impl Provider {
             // Without the cache, programs could create no EC keys after a signature.
             Offer::Auto => keymgmt_cache.is_some() && curve.beats_openssl(),
         });
-        let curves = (x25519.map(X25519::passes_test), p256.map(P256::passes_test));
-        if let Some((reason, what)) = failed(curves) {
+        if let Some((reason, what)) = failed(x25519, p256, hybrid) {
             let why = "failed: test this machine's memory and processor";
             core.raise_with(reason, &format!("the known-answer test of {what} {why}"));
             return None;
@@ -86,16 +103,23 @@ impl Provider {
                 .as_deref()
                 .map(|folder| Metrics::new(folder, Arc::clone(&counters), provider.clone())),
             counters,
-            settings,
-            salt: SaltLength::of_release(core.setting(c"openssl-version").as_deref()),
+            salt: SaltLength::of_release(version.as_deref()),
             jobs: core.jobs(),
             keymgmt_cache,
             core,
             limbs: workspace.limb_kernel(),
             lanes: workspace.lane_kernel(),
+            algorithms: Algorithms::new(Offers {
+                x25519: x25519.is_some(),
+                ecdsa: p256.is_some(),
+                ml_kem: hybrid.is_some(),
+                stubs: !settings.remote.is_empty(),
+            }),
             x25519,
+            hybrid,
             p256,
             healthy: AtomicBool::new(true),
+            settings,
             states: ProcessStates::default(),
         }))
     }
@@ -137,6 +161,12 @@ impl Provider {
         self.jobs.as_ref()?.running()
     }
 
+    /// Calls `run` on the alternative stack if the caller's stack may be that of a job.
+    pub(crate) fn on_deep_stack<T>(&self, run: impl FnOnce() -> T) -> T {
+        let may_be_a_job = self.jobs.as_ref().is_none_or(|jobs| jobs.running().is_some());
+        if may_be_a_job { on_alt_stack(run) } else { run() }
+    }
+
     /// Lets libcrypto cache the key management that programs find, before it caches this
     /// provider's.
     pub(crate) fn fill_keymgmt_cache(&self) {
@@ -162,17 +192,14 @@ impl Provider {
         }
     }
 
-    pub(crate) fn offers_x25519(&self) -> bool {
-        self.x25519.is_some()
-    }
-
     /// Returns the kernels of X25519, unless a self test has failed since they were offered.
     pub(crate) fn x25519(&self) -> Result<X25519, Reason> {
         self.x25519.filter(|_| self.is_healthy()).ok_or(Reason::SelfTest)
     }
 
-    pub(crate) fn offers_ecdsa(&self) -> bool {
-        self.p256.is_some()
+    /// Returns the code of X25519MLKEM768, unless a self test has failed since it was offered.
+    pub(crate) fn hybrid(&self) -> Result<X25519MlKem768, Reason> {
+        self.hybrid.filter(|_| self.is_healthy()).ok_or(Reason::SelfTest)
     }
 
     /// Returns the kernels of P-256, unless a self test has failed since they were offered.
@@ -215,13 +242,33 @@ impl Provider {
     }
 }
 
-/// Returns the curve whose test failed: X25519 or P-256. `None` if each passed or is not offered.
-const fn failed(passes: (Option<bool>, Option<bool>)) -> Option<(Reason, &'static str)> {
-    match passes {
-        (Some(false), _) => Some((Reason::SelfTestX25519, "X25519")),
-        (_, Some(false)) => Some((Reason::SelfTestP256, "ECDSA with P-256")),
-        _ => None,
-    }
+/// Returns whether this release of OpenSSL has ML-KEM itself: 3.5 or later, or an unknown one.
+fn has_ml_kem(version: Option<&CStr>) -> bool {
+    let version = version.and_then(|version| version.to_str().ok()).unwrap_or_default();
+    let older = ["3.0.", "3.1.", "3.2.", "3.3.", "3.4."];
+    !older.into_iter().any(|older| version.starts_with(older))
+}
+
+/// Returns what does not pass its test, of what is offered.
+pub(crate) fn failed(
+    x25519: Option<X25519>,
+    p256: Option<P256>,
+    hybrid: Option<X25519MlKem768>,
+) -> Option<(Reason, &'static str)> {
+    let curve = x25519.or(hybrid.map(|code| code.x25519));
+    first_failed([
+        (curve.map(X25519::passes_test), Reason::SelfTestX25519, "X25519"),
+        (p256.map(P256::passes_test), Reason::SelfTestP256, "ECDSA with P-256"),
+        (hybrid.map(|code| code.ml_kem.passes_test()), Reason::SelfTestMlKem, "ML-KEM-768"),
+    ])
+}
+
+/// Returns the first that has run and not passed.
+fn first_failed(
+    tests: [(Option<bool>, Reason, &'static str); 3],
+) -> Option<(Reason, &'static str)> {
+    let failed = tests.into_iter().find(|(passes, ..)| *passes == Some(false));
+    failed.map(|(_, reason, what)| (reason, what))
 }
 
 /// Runs the body of an entry point. Returns 1 on success, and 0 where [`attempt`] returns `None`.
@@ -254,22 +301,41 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_curve_that_fails_its_test_is_found() {
-        for (x25519, p256, expected) in [
-            (None, None, None),
-            (Some(true), Some(true), None),
-            (Some(false), Some(true), Some(Reason::SelfTestX25519)),
-            (Some(false), None, Some(Reason::SelfTestX25519)),
-            (Some(true), Some(false), Some(Reason::SelfTestP256)),
-            (None, Some(false), Some(Reason::SelfTestP256)),
+    fn the_first_failed_test_is_found() {
+        let found = |passes: [Option<bool>; 3]| {
+            let [x25519, p256, ml_kem] = passes;
+            first_failed([
+                (x25519, Reason::SelfTestX25519, ""),
+                (p256, Reason::SelfTestP256, ""),
+                (ml_kem, Reason::SelfTestMlKem, ""),
+            ])
+        };
+        for (passes, expected) in [
+            ([None; 3], None),
+            ([Some(true); 3], None),
+            ([Some(false), Some(true), Some(true)], Some(Reason::SelfTestX25519)),
+            ([Some(false), None, None], Some(Reason::SelfTestX25519)),
+            ([Some(true), Some(false), Some(false)], Some(Reason::SelfTestP256)),
+            ([None, None, Some(false)], Some(Reason::SelfTestMlKem)),
         ] {
-            assert_eq!(failed((x25519, p256)).map(|(reason, _)| reason), expected);
+            assert_eq!(found(passes).map(|(reason, _)| reason), expected);
         }
     }
 
     #[test]
-    fn all_kernels_pass_their_tests() {
+    fn old_releases_have_no_ml_kem() {
+        for (version, has) in
+            [(c"3.0.22", false), (c"3.4.1", false), (c"3.5.9", true), (c"4.0.0", true)]
+        {
+            assert_eq!(has_ml_kem(Some(version)), has);
+        }
+        assert!(has_ml_kem(None));
+    }
+
+    #[test]
+    fn all_code_passes_its_test() {
         assert!(X25519::all().into_iter().all(X25519::passes_test));
         assert!(P256::all().into_iter().all(P256::passes_test));
+        assert!(MlKem768::all().into_iter().all(MlKem768::passes_test));
     }
 }

@@ -1,6 +1,7 @@
 //! Reasons of failed calls: their numbers in OpenSSL's error queue, and their texts.
 #![forbid(unsafe_code)]
 
+use tollgate_curves::LowOrder;
 use tollgate_curves::p256::{Fault, InvalidSecret};
 use tollgate_rsa::{Error, Rejected};
 
@@ -34,6 +35,10 @@ reasons! {
     EcGroup = 39, c"key refused: its curve is not the named curve P-256";
     Fault = 7, c"the check after the private operation failed and nothing was released: \
         test this machine's memory and processor";
+    KemCiphertext = 49, c"the ciphertext has another length than the mechanism states";
+    KemKey = 50, c"key refused: not a valid key of ML-KEM-768 or X25519MLKEM768";
+    KemLocked = 51, c"the key has a value already: set the public key in a new one";
+    KemSeed = 52, c"the random input has another length than the mechanism states";
     KeyExponent = 27, c"key refused: its public exponent is even, below 3 or above 2^256";
     KeyIncomplete = 8, c"key refused: a private key needs n, e, d, both primes and the CRT numbers";
     KeyInconsistent = 9, c"key refused: its numbers are inconsistent";
@@ -61,6 +66,8 @@ reasons! {
     Said = 47, c"the error before this one names the cause";
     SaltLength = 22, c"the salt length is not supported, or does not fit the key";
     SelfTest = 23, c"the self test failed: this provider refuses all keys";
+    SelfTestMlKem = 53, c"the known-answer test of ML-KEM-768 failed: \
+        test this machine's memory and processor";
     SelfTestP256 = 42, c"the known-answer test of ECDSA with P-256 failed: \
         test this machine's memory and processor";
     SelfTestRsa = 43, c"the known-answer test of RSA failed: \
@@ -80,6 +87,12 @@ reasons! {
 impl From<Fault> for Reason {
     fn from(_: Fault) -> Self {
         Self::Fault
+    }
+}
+
+impl From<LowOrder> for Reason {
+    fn from(_: LowOrder) -> Self {
+        Self::PeerLowOrder
     }
 }
 

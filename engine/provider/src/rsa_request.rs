@@ -74,7 +74,7 @@ impl Request for RsaRequest {
         Ok(())
     }
 
-    fn run(&self) -> Result<KeySlot<RsaKey>, Reason> {
+    fn run(&mut self) -> Result<KeySlot<RsaKey>, Reason> {
         if self.primes != 2 {
             return Err(Reason::NewKeyPrimes);
         }

@@ -24,6 +24,8 @@ pub(crate) struct Settings {
     pub(crate) x25519: Offer,
     /// `ecdsa`: whether the provider offers ECDSA with P-256.
     pub(crate) ecdsa: Offer,
+    /// `ml_kem`: the rule for offering ML-KEM-768 and the group X25519MLKEM768.
+    pub(crate) ml_kem: Offer,
     /// `remote`: the Unix sockets of signers, which have the keys of stubs. An operation goes to
     /// the first one that is there.
     pub(crate) remote: Vec<PathBuf>,
@@ -36,9 +38,9 @@ pub(crate) struct Settings {
 /// The rule for offering an algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Offer {
-    /// If this processor has kernels that are faster than OpenSSL's own.
+    /// Where it is faster than OpenSSL's own, and where OpenSSL has none.
     Auto,
-    /// If this processor has kernels.
+    /// Where it runs.
     On,
     Off,
 }
@@ -56,6 +58,7 @@ impl Default for Settings {
             implicit_rejection: true,
             x25519: Offer::Auto,
             ecdsa: Offer::Auto,
+            ml_kem: Offer::Auto,
             remote: Vec::new(),
             remote_limit: Duration::from_secs(1),
             metrics: None,
@@ -83,9 +86,11 @@ impl Settings {
                 _ => return Err(refused(name, &value, "on or off")),
             };
         }
-        for (key, name, setting) in
-            [(c"x25519", "x25519", &mut settings.x25519), (c"ecdsa", "ecdsa", &mut settings.ecdsa)]
-        {
+        for (key, name, setting) in [
+            (c"x25519", "x25519", &mut settings.x25519),
+            (c"ecdsa", "ecdsa", &mut settings.ecdsa),
+            (c"ml_kem", "ml_kem", &mut settings.ml_kem),
+        ] {
             let Some(value) = ask(key) else { continue };
             *setting = match value.to_bytes() {
                 b"auto" => Offer::Auto,
@@ -167,6 +172,7 @@ mod tests {
             (c"implicit_rejection", c"off"),
             (c"x25519", c"off"),
             (c"ecdsa", c"off"),
+            (c"ml_kem", c"off"),
             (c"metrics", c"/run/tollgate"),
             (c"remote", c"unix:/run/signer.sock  unix:/run/other"),
             (c"remote_limit_ms", c"250"),
@@ -176,6 +182,7 @@ mod tests {
             implicit_rejection: false,
             x25519: Offer::Off,
             ecdsa: Offer::Off,
+            ml_kem: Offer::Off,
             metrics: Some("/run/tollgate".into()),
             remote: vec!["/run/signer.sock".into(), "/run/other".into()],
             remote_limit: Duration::from_millis(250),
@@ -184,6 +191,7 @@ mod tests {
         for (value, offer) in [(c"auto", Offer::Auto), (c"on", Offer::On)] {
             assert_eq!(read(&[(c"x25519", value)]).map(|read| read.x25519), Ok(offer));
             assert_eq!(read(&[(c"ecdsa", value)]).map(|read| read.ecdsa), Ok(offer));
+            assert_eq!(read(&[(c"ml_kem", value)]).map(|read| read.ml_kem), Ok(offer));
         }
     }
 
@@ -194,6 +202,7 @@ mod tests {
             (c"implicit_rejection", c"0", "on or off"),
             (c"x25519", c"yes", "auto, on or off"),
             (c"ecdsa", c"ON", "auto, on or off"),
+            (c"ml_kem", c"1", "auto, on or off"),
             (c"metrics", c"run/tollgate", "from / on"),
             (c"metrics", c"", "from / on"),
             (c"remote", c"/run/signer.sock", "unix:"),

@@ -24,7 +24,9 @@ impl<T, const N: usize> Table<[T; N]> {
 // SAFETY: such a table holds numbers and pointers to functions, which never change.
 unsafe impl<const N: usize> Sync for Table<[OSSL_DISPATCH; N]> {}
 // SAFETY: such a table holds only pointers to constants, as its constructor requires.
-unsafe impl<const N: usize> Sync for Table<[OSSL_ALGORITHM; N]> {}
+unsafe impl Sync for Table<Vec<OSSL_ALGORITHM>> {}
+// SAFETY: as for `Sync`.
+unsafe impl Send for Table<Vec<OSSL_ALGORITHM>> {}
 // SAFETY: such a table holds numbers and pointers to literals, as its constructor requires.
 unsafe impl<const N: usize> Sync for Table<[OSSL_ITEM; N]> {}
 // SAFETY: such a table describes parameters: its constructor sets their data to NULL.
@@ -45,22 +47,19 @@ pub(crate) struct Algorithm {
     pub(crate) description: &'static CStr,
 }
 
-impl<const N: usize> Table<[OSSL_ALGORITHM; N]> {
-    /// Creates a table of algorithms. `N` is their number and one more, for the end.
-    pub(crate) const fn of_algorithms(algorithms: &[Algorithm]) -> Self {
-        assert!(algorithms.len() + 1 == N, "the last row ends the table");
-        let mut table = [const { OSSL_ALGORITHM::END }; N];
-        let mut i = 0;
-        while i < algorithms.len() {
-            table[i] = OSSL_ALGORITHM {
-                algorithm_names: algorithms[i].names.as_ptr(),
-                property_definition: algorithms[i].properties.as_ptr(),
-                implementation: algorithms[i].functions,
-                algorithm_description: algorithms[i].description.as_ptr(),
-            };
-            i += 1;
-        }
-        Self(table)
+impl Table<Vec<OSSL_ALGORITHM>> {
+    pub(crate) fn of_algorithms(algorithms: &[Algorithm]) -> Self {
+        let row = |algorithm: &Algorithm| OSSL_ALGORITHM {
+            algorithm_names: algorithm.names.as_ptr(),
+            property_definition: algorithm.properties.as_ptr(),
+            implementation: algorithm.functions,
+            algorithm_description: algorithm.description.as_ptr(),
+        };
+        Self(algorithms.iter().map(row).chain([OSSL_ALGORITHM::END]).collect())
+    }
+
+    pub(crate) fn as_ptr(&self) -> *const OSSL_ALGORITHM {
+        self.0.as_ptr()
     }
 }
 

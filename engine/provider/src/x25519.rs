@@ -11,7 +11,7 @@ use crate::abi::*;
 use crate::counters::Event;
 use crate::generation::Request;
 use crate::hashing;
-use crate::key_slot::{KeySlot, KeyType};
+use crate::key_slot::{KeySlot, KeyType, PeerKey};
 use crate::params::{Answers, Param, Params, Values};
 use crate::provider::Provider;
 use crate::reason::Reason;
@@ -31,13 +31,6 @@ static GETTABLE: Table<[OSSL_PARAM; 7]> = Table::of_keys([
     (OSSL_PKEY_PARAM_ENCODED_PUBLIC_KEY, OSSL_PARAM_OCTET_STRING),
     (OSSL_PKEY_PARAM_PRIV_KEY, OSSL_PARAM_OCTET_STRING),
     (OSSL_PKEY_PARAM_PUB_KEY, OSSL_PARAM_OCTET_STRING),
-    (c"", 0),
-]);
-
-/// Property queries are accepted and ignored: this provider fetches nothing.
-static SETTABLE: Table<[OSSL_PARAM; 3]> = Table::of_keys([
-    (OSSL_PKEY_PARAM_ENCODED_PUBLIC_KEY, OSSL_PARAM_OCTET_STRING),
-    (OSSL_PKEY_PARAM_PROPERTIES, OSSL_PARAM_UTF8_STRING),
     (c"", 0),
 ]);
 
@@ -102,15 +95,16 @@ impl KeyType for X25519Key {
     }
 }
 
-impl X25519Key {
-    pub(crate) const SETTABLE: *const OSSL_PARAM = SETTABLE.first();
+impl PeerKey for X25519Key {
+    const IS_SET_ONCE: bool = false;
 
-    /// Returns the public key that the parameters set, if they set one.
-    pub(crate) fn from_encoded(params: Params<'_>) -> Result<Option<Self>, Reason> {
-        let encoded = params.find(OSSL_PKEY_PARAM_ENCODED_PUBLIC_KEY).map(bytes).transpose()?;
-        Ok(encoded.map(|public| Self { public: PublicKey(*public), secret: None }))
+    fn from_encoded(_provider: &Provider, encoded: &[u8]) -> Result<Self, Reason> {
+        let public = encoded.try_into().map_err(|_| Reason::X25519Key)?;
+        Ok(Self { public: PublicKey(public), secret: None })
     }
+}
 
+impl X25519Key {
     pub(crate) fn public(&self) -> &PublicKey {
         &self.public
     }
@@ -169,7 +163,7 @@ impl Request for X25519Request {
         Ok(())
     }
 
-    fn run(&self) -> Result<KeySlot<X25519Key>, Reason> {
+    fn run(&mut self) -> Result<KeySlot<X25519Key>, Reason> {
         let key = if self.with_key { Some(Arc::new(self.generate()?)) } else { None };
         Ok(KeySlot { provider: Arc::clone(&self.provider), key })
     }

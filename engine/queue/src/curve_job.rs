@@ -24,15 +24,14 @@ impl PrivateJob {
 
     /// Sets the job: the secret that an X25519 key shares with the owner of `peer`. Its
     /// [`output`](Self::output) has 32 bytes. It is empty if `peer` has a low order: end the
-    /// handshake then. The job fails where [`X25519::best`] does, and one of
-    /// [`load_ecdsa`](Self::load_ecdsa) where [`P256::best`] does.
+    /// handshake then.
     pub fn load_x25519(&mut self, secret: &Arc<SecretKey>, peer: &PublicKey) {
         self.load_curve(CurveTask::Agree { secret: Arc::clone(secret), peer: *peer }, &[]);
     }
 
     /// Sets the job: a signature with ECDSA of a digest, of which the first 32 bytes count. The
     /// nonce is [`Nonce::Hedged`] with `random`, fresh random bytes. The [`output`](Self::output)
-    /// is r and s, of 32 bytes each.
+    /// is r and s, of 32 bytes each. The job fails where [`P256::best`] does.
     pub fn load_ecdsa(&mut self, key: &Arc<p256::SecretKey>, digest: &[u8], random: &[u8; 32]) {
         let mut input = Zeroizing::new([0; RANDOM_BYTES + DIGEST_BYTES_MAX]);
         let digest = &digest[..digest.len().min(DIGEST_BYTES_MAX)];
@@ -43,10 +42,10 @@ impl PrivateJob {
     }
 }
 
-/// The kernels of the curves, if this processor has some.
+/// The kernels of the curves; those of P-256 if this processor has some.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Curves {
-    x25519: Option<X25519>,
+    x25519: X25519,
     p256: Option<P256>,
 }
 
@@ -56,14 +55,14 @@ type Batch = [Box<Request<PrivateJob>>];
 impl Curves {
     /// Uses the best kernels of this processor.
     pub(crate) fn best() -> Self {
-        Self { x25519: X25519::best().ok(), p256: P256::best().ok() }
+        Self { x25519: X25519::best(), p256: P256::best().ok() }
     }
 
     /// Returns whether several jobs of the class cost less in lanes than alone, or `None` if it is
     /// no class of a curve.
     pub(crate) fn has_lanes(self, class: Class) -> Option<bool> {
         match class {
-            CLASS_OF_AGREEMENTS => Some(self.x25519.is_some_and(X25519::has_lanes)),
+            CLASS_OF_AGREEMENTS => Some(self.x25519.has_lanes()),
             CLASS_OF_SIGNATURES => Some(self.p256.is_some_and(P256::has_lanes)),
             _ => None,
         }
@@ -81,14 +80,11 @@ impl Curves {
 
     #[inline(never)]
     fn agree(self, batch: &mut Batch) {
-        let Some(x25519) = self.x25519 else {
-            return batch.iter_mut().for_each(|request| request.fault());
-        };
         let pairs = batch.iter().filter_map(|request| match request.job.curve() {
             Some((CurveTask::Agree { secret, peer }, _)) => Some((&**secret, peer)),
             _ => None,
         });
-        let shared = x25519.agree_all(&pairs.collect::<Vec<_>>());
+        let shared = self.x25519.agree_all(&pairs.collect::<Vec<_>>());
         for (request, shared) in batch.iter_mut().zip(&shared) {
             // The peer chose a key of low order, and knows it: the branch reveals no secret.
             request.job.set_output(shared.as_ref().map_or(&[], |shared| shared.as_bytes()));
@@ -126,16 +122,13 @@ impl Curves {
         let key = p256::SecretKey::from_bytes(&[7; 32]).map_err(|_| "a key on P-256")?;
         let (secret, key) = (Arc::new(SecretKey::from_bytes(&[7; 32])), Arc::new(key));
         for count in [1, width] {
-            if let Some(x25519) = self.x25519 {
-                let peer = x25519.public_key(&SecretKey::from_bytes(&[8; 32]));
-                let shared =
-                    X25519::all().last().and_then(|other| other.agree(&secret, &peer).ok());
-                let is_right = |job: &PrivateJob| {
-                    shared.as_ref().is_some_and(|shared| job.output() == shared.as_bytes())
-                };
-                self.gives(count, |_, job| job.load_x25519(&secret, &peer), is_right)
-                    .ok_or("an agreement with X25519")?;
-            }
+            let peer = self.x25519.public_key(&SecretKey::from_bytes(&[8; 32]));
+            let shared = X25519::Portable.agree(&secret, &peer);
+            let is_right = |job: &PrivateJob| {
+                shared.as_ref().is_ok_and(|shared| job.output() == shared.as_bytes())
+            };
+            self.gives(count, |_, job| job.load_x25519(&secret, &peer), is_right)
+                .ok_or("an agreement with X25519")?;
             if let Some(p256) = self.p256 {
                 let public = p256.public_key(&key);
                 let is_right = |job: &PrivateJob| {

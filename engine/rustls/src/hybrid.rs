@@ -1,50 +1,48 @@
-//! The group X25519MLKEM768 for rustls, with X25519 on the engine.
+//! The group X25519MLKEM768 for rustls.
 
-use rustls::crypto::aws_lc_rs::kx_group::MLKEM768;
-use rustls::crypto::{ActiveKeyExchange, CompletedKeyExchange, SharedSecret, SupportedKxGroup};
+use rustls::crypto::{
+    ActiveKeyExchange, CompletedKeyExchange, GetRandomFailed, SharedSecret, SupportedKxGroup,
+};
 use rustls::ffdhe_groups::FfdheGroup;
 use rustls::{Error, NamedGroup, ProtocolVersion};
+use tollgate_kem::hybrid::{
+    CIPHERTEXT_BYTES, DecapsulationKey, PUBLIC_BYTES, RANDOM_BYTES, SECRET_BYTES, SEED_BYTES,
+    X25519MlKem768,
+};
+use zeroize::Zeroizing;
 
-use crate::key_exchange::{X25519Group, invalid};
+use crate::key_exchange::invalid;
 
-/// The group X25519MLKEM768 (draft-ietf-tls-ecdhe-mlkem, section 4): ML-KEM-768 of aws-lc-rs, and
-/// X25519 on the engine's kernels. In key shares and in secrets, the part of ML-KEM comes first.
+/// The group X25519MLKEM768 (draft-ietf-tls-ecdhe-mlkem), on the engine's code. Each handshake
+/// computes alone, in its own thread.
 #[derive(Clone, Copy, Debug)]
 pub struct X25519MlKem768Group;
 
-/// Bytes of ML-KEM-768 in a client's key share, its encapsulation key, and in a server's, a
-/// ciphertext (FIPS 203, table 3).
-const CLIENT_BYTES: usize = 1184;
-const SERVER_BYTES: usize = 1088;
-/// Bytes of X25519 in either.
-const X25519_BYTES: usize = 32;
+/// Where the public key of X25519 begins in a client's key share.
+const X25519_AT: usize = tollgate_kem::PUBLIC_BYTES;
 
-/// Splits a key share.
-fn split(share: &[u8], bytes: usize) -> Result<(&[u8], &[u8]), Error> {
-    let parts = share.split_at_checked(bytes);
-    parts.filter(|(_, x25519)| x25519.len() == X25519_BYTES).ok_or_else(invalid)
-}
-
-fn joined(ml_kem: &SharedSecret, x25519: &SharedSecret) -> SharedSecret {
-    SharedSecret::from([ml_kem.secret_bytes(), x25519.secret_bytes()].concat())
+fn random<const N: usize>() -> Result<Zeroizing<[u8; N]>, Error> {
+    let mut random = Zeroizing::new([0; N]);
+    getrandom::fill(&mut *random).map_err(|_| GetRandomFailed)?;
+    Ok(random)
 }
 
 impl SupportedKxGroup for X25519MlKem768Group {
     fn start(&self) -> Result<Box<dyn ActiveKeyExchange>, Error> {
-        let (ml_kem, x25519) = (MLKEM768.start()?, X25519Group.start()?);
-        let share = [ml_kem.pub_key(), x25519.pub_key()].concat();
-        Ok(Box::new(Exchange { ml_kem, x25519, share }))
+        let key = X25519MlKem768::best().decapsulation_key(&*random::<SEED_BYTES>()?);
+        let share = key.public_bytes();
+        Ok(Box::new(Exchange { key, share }))
     }
 
     fn start_and_complete(&self, peer: &[u8]) -> Result<CompletedKeyExchange, Error> {
-        let (ml_kem, x25519) = split(peer, CLIENT_BYTES)?;
-        let x25519 = X25519Group.start_and_complete(x25519)?;
-        let ml_kem = MLKEM768.start_and_complete(ml_kem)?;
-        Ok(CompletedKeyExchange {
-            group: self.name(),
-            pub_key: [ml_kem.pub_key, x25519.pub_key].concat(),
-            secret: joined(&ml_kem.secret, &x25519.secret),
-        })
+        let key = X25519MlKem768::best().encapsulation_key(peer).map_err(|_| invalid())?;
+        let mut share = vec![0; CIPHERTEXT_BYTES];
+        let mut secret = Zeroizing::new([0; SECRET_BYTES]);
+        let ciphertext = share.first_chunk_mut().expect("as long as a ciphertext");
+        key.encapsulate(&*random::<RANDOM_BYTES>()?, ciphertext, &mut secret)
+            .map_err(|_| invalid())?;
+        let secret = SharedSecret::from(&secret[..]);
+        Ok(CompletedKeyExchange { group: self.name(), pub_key: share, secret })
     }
 
     fn ffdhe_group(&self) -> Option<FfdheGroup<'static>> {
@@ -62,25 +60,28 @@ impl SupportedKxGroup for X25519MlKem768Group {
 
 /// A client's exchange that waits for the server's share.
 struct Exchange {
-    ml_kem: Box<dyn ActiveKeyExchange>,
-    x25519: Box<dyn ActiveKeyExchange>,
-    share: Vec<u8>,
+    key: DecapsulationKey,
+    share: [u8; PUBLIC_BYTES],
 }
 
 impl ActiveKeyExchange for Exchange {
     fn complete(self: Box<Self>, peer: &[u8]) -> Result<SharedSecret, Error> {
-        let (ml_kem, x25519) = split(peer, SERVER_BYTES)?;
-        let x25519 = self.x25519.complete(x25519)?;
-        Ok(joined(&self.ml_kem.complete(ml_kem)?, &x25519))
+        let mut secret = Zeroizing::new([0; SECRET_BYTES]);
+        let ciphertext = peer.try_into().map_err(|_| invalid())?;
+        self.key.decapsulate(ciphertext, &mut secret).map_err(|_| invalid())?;
+        Ok(SharedSecret::from(&secret[..]))
     }
 
     /// A client offers its key of X25519 for servers without ML-KEM too.
     fn hybrid_component(&self) -> Option<(NamedGroup, &[u8])> {
-        Some((self.x25519.group(), self.x25519.pub_key()))
+        Some((NamedGroup::X25519, &self.share[X25519_AT..]))
     }
 
     fn complete_hybrid_component(self: Box<Self>, peer: &[u8]) -> Result<SharedSecret, Error> {
-        self.x25519.complete(peer)
+        let mut secret = Zeroizing::new([0; 32]);
+        let peer = peer.try_into().map_err(|_| invalid())?;
+        self.key.agree(peer, &mut secret).map_err(|_| invalid())?;
+        Ok(SharedSecret::from(&secret[..]))
     }
 
     fn pub_key(&self) -> &[u8] {

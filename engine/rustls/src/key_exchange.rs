@@ -16,7 +16,7 @@ impl SupportedKxGroup for X25519Group {
     fn start(&self) -> Result<Box<dyn ActiveKeyExchange>, Error> {
         let mut random = Zeroizing::new([0; 32]);
         getrandom::fill(&mut *random).map_err(|_| GetRandomFailed)?;
-        let (curve, secret) = (X25519::best().map_err(no_kernels)?, SecretKey::from_bytes(&random));
+        let (curve, secret) = (X25519::best(), SecretKey::from_bytes(&random));
         let public = curve.public_key(&secret);
         Ok(Box::new(Exchange { curve, secret, public }))
     }

@@ -12,6 +12,8 @@ use rustls::pki_types::PrivateKeyDer;
 use rustls::{Error, NamedGroup, sign};
 use tollgate_curves::X25519;
 use tollgate_curves::p256::P256;
+use tollgate_kem::MlKem768;
+use tollgate_kem::hybrid::X25519MlKem768;
 use tollgate_queue::{PrivateJob, Queue};
 use zeroize::Zeroize as _;
 
@@ -23,7 +25,7 @@ pub use signing_key::SigningKey;
 /// Returns rustls's aws-lc-rs provider, except that RSA keys sign through `queue`, that keys on
 /// P-256 are [`EcdsaKey`]s, and that X25519, X25519MLKEM768 and secp256r1 are [`X25519Group`],
 /// [`X25519MlKem768Group`] and [`Secp256r1Group`]. The latter four are only used if they are faster
-/// and pass their known-answer tests.
+/// and pass their known-answer tests. X25519MLKEM768 is the first group, as browsers have it.
 ///
 /// Call it once per queue: rustls keeps key providers for the life of the program, so each call
 /// leaks one and its handle of the queue. End such a queue by `shut_down`, not by dropping its
@@ -38,17 +40,22 @@ pub fn provider(queue: &Queue<PrivateJob>) -> CryptoProvider {
     let signs_with_p256 = matches!(p256, Ok(P256::Ifma(..))) && agrees_on_p256;
     let loader = KeyLoader { queue: queue.clone(), signs_with_p256, others: others.key_provider };
     // `graviola` is as fast as aws-lc-rs: both have the code of s2n-bignum
-    let x25519 = X25519::best().ok().filter(|curve| matches!(curve, X25519::Ifma(_)));
+    let x25519 = Some(X25519::best()).filter(|curve| matches!(curve, X25519::Ifma(_)));
     let agrees_on_x25519 = x25519.is_some_and(X25519::passes_test);
+    let hybrid = X25519MlKem768::best();
+    let has_hybrid =
+        agrees_on_x25519 && hybrid.ml_kem != MlKem768::Portable && hybrid.ml_kem.passes_test();
     let mut kx_groups = others.kx_groups;
     for group in &mut kx_groups {
         match group.name() {
             NamedGroup::X25519 if agrees_on_x25519 => *group = &X25519Group,
-            NamedGroup::X25519MLKEM768 if agrees_on_x25519 => *group = &X25519MlKem768Group,
+            NamedGroup::X25519MLKEM768 if has_hybrid => *group = &X25519MlKem768Group,
             NamedGroup::secp256r1 if agrees_on_p256 => *group = &Secp256r1Group,
             _ => {}
         }
     }
+    // a client's first group is the one that it sends a key share of
+    kx_groups.sort_by_key(|group| group.name() != NamedGroup::X25519MLKEM768);
     CryptoProvider { key_provider: Box::leak(Box::new(loader)), kx_groups, ..others }
 }
 

@@ -10,11 +10,12 @@ const KERNEL_CRATE: &str = "tollgate-mont";
 const KERNELS_MAY_USE: &str = "zeroize";
 /// Crates of the ladder that tests of the engine may use: test tools, the checks of kernels, and
 /// the peer of a connection. These pairs are exempt from both rules.
-const ENGINE_TESTS_MAY_USE: [(&str, &str); 10] = [
+const ENGINE_TESTS_MAY_USE: [(&str, &str); 11] = [
     ("tollgate-cpu", "tollgate-rerun"),
     ("tollgate-cuda", "tollgate-rerun"),
     ("tollgate-curves", "tollgate-bench"),
     ("tollgate-curves", "tollgate-rerun"),
+    ("tollgate-kem", "tollgate-rerun"),
     ("tollgate-mont", "tollgate-judge"),
     ("tollgate-mont", "tollgate-rerun"),
     ("tollgate-provider", "tollgate-rerun"),

@@ -24,7 +24,7 @@ mod mulx;
 /// At least the stack that one operation uses, eight in lanes, and eight with a table each;
 /// tests/stack.rs compares. Test builds use more. All of it is wiped, so variables within an
 /// operation need not be.
-const ONE_BYTES: usize = if cfg!(debug_assertions) { 10 << 10 } else { 6 << 10 };
+const ONE_BYTES: usize = if cfg!(debug_assertions) { 10 << 10 } else { 8 << 10 };
 #[cfg(target_arch = "x86_64")]
 const LANES_BYTES: usize = if cfg!(debug_assertions) { 18 << 10 } else { 12 << 10 };
 #[cfg(target_arch = "x86_64")]

@@ -1,5 +1,5 @@
 //! Paints the stack, runs an operation, and looks at it. The crate `rsa` uses this file too.
-#![allow(unsafe_code, reason = "the stack is painted and read")]
+#![allow(unsafe_code, clippy::unwrap_used, reason = "tests paint the stack and read it")]
 
 use core::hint::black_box;
 use core::ptr;

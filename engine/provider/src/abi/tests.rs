@@ -48,7 +48,9 @@ fn constants_equal_the_headers() {
     let composed = ["RSA_FACTOR", "RSA_EXPONENT", "RSA_COEFFICIENT"];
     let later = [
         "OSSL_ASYM_CIPHER_PARAM_IMPLICIT_REJECTION",
+        "OSSL_KEM_PARAM_IKME",
         "OSSL_PKEY_PARAM_DHKEM_IKM",
+        "OSSL_PKEY_PARAM_ML_KEM_SEED",
         "OSSL_SIGNATURE_PARAM_NONCE_TYPE",
     ];
     let mut checked = 0;

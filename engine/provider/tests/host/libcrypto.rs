@@ -82,11 +82,19 @@ functions! {
     (_: *mut EVP_PKEY, _: *const u8, _: usize) -> c_int: EVP_PKEY_set1_encoded_public_key;
     (_: *mut EVP_PKEY_CTX, _: *mut EVP_PKEY, _: c_int) -> c_int: EVP_PKEY_derive_set_peer_ex;
     (_: *mut EVP_PKEY_CTX, _: *mut u8, _: *mut usize) -> c_int: EVP_PKEY_derive;
+    (_: *mut EVP_PKEY_CTX, _: *const OSSL_PARAM) -> c_int:
+        EVP_PKEY_encapsulate_init EVP_PKEY_decapsulate_init;
+    (_: *mut EVP_PKEY_CTX, _: *mut u8, _: *mut usize, _: *mut u8, _: *mut usize) -> c_int:
+        EVP_PKEY_encapsulate;
+    (_: *mut EVP_PKEY_CTX, _: *mut u8, _: *mut usize, _: *const u8, _: usize) -> c_int:
+        EVP_PKEY_decapsulate;
     (_: *const c_void, _: c_int) -> *mut BIO: BIO_new_mem_buf;
     (_: *mut BIO) -> c_int: BIO_free;
     (_: *mut BIO, _: *mut *mut EVP_PKEY, _: Option<PasswordCallback>, _: *mut c_void,
      _: *mut OSSL_LIB_CTX, _: *const c_char) -> *mut EVP_PKEY:
         PEM_read_bio_PrivateKey_ex PEM_read_bio_PUBKEY_ex;
+    (_: *const EVP_PKEY, _: *const c_char, _: *mut u8, _: usize, _: *mut usize) -> c_int:
+        EVP_PKEY_get_octet_string_param;
     (_: *mut EVP_PKEY) -> c_int: EVP_PKEY_up_ref;
     (_: *mut EVP_PKEY) -> (): EVP_PKEY_free;
     (_: *mut EVP_PKEY) -> *mut EVP_PKEY: EVP_PKEY_dup;
@@ -107,8 +115,8 @@ functions! {
     (_: *const EVP_PKEY_CTX) -> *const OSSL_PARAM:
         EVP_PKEY_CTX_gettable_params EVP_PKEY_CTX_settable_params;
     (_: *mut EVP_PKEY_CTX) -> c_int:
-        EVP_PKEY_fromdata_init EVP_PKEY_keygen_init EVP_PKEY_derive_init EVP_PKEY_pairwise_check
-        EVP_PKEY_private_check EVP_PKEY_public_check;
+        EVP_PKEY_fromdata_init EVP_PKEY_keygen_init EVP_PKEY_paramgen_init EVP_PKEY_derive_init
+        EVP_PKEY_pairwise_check EVP_PKEY_private_check EVP_PKEY_public_check;
     (_: *mut EVP_PKEY_CTX, _: *mut *mut EVP_PKEY, _: c_int, _: *mut OSSL_PARAM) -> c_int:
         EVP_PKEY_fromdata;
     (_: *mut EVP_PKEY_CTX, _: *mut *mut EVP_PKEY) -> c_int: EVP_PKEY_generate;
