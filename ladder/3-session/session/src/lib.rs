@@ -68,7 +68,7 @@ mod workers;
 
 pub use error::Error;
 pub use handshake::Handshake;
-pub use libcrypto::{agree, encoded_public, generate};
+pub use libcrypto::{agree, decapsulate, encapsulate, encoded_public, generate, read_public};
 pub use measure::measure;
 pub use plan::{CONNECTIONS_MAX, LONG_BYTES, SHORT_BYTES, Session, SessionPlan, has_group};
 pub use tollgate_load::Context;

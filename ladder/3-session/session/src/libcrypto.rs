@@ -15,8 +15,8 @@ use core::ffi::c_int;
 
 use openssl::error::ErrorStack;
 
-pub use self::agreement::{agree, encoded_public, generate};
-pub(crate) use self::agreement::{encapsulate, has_keys_of, read_public};
+pub(crate) use self::agreement::has_keys_of;
+pub use self::agreement::{agree, decapsulate, encapsulate, encoded_public, generate, read_public};
 pub(crate) use self::kdf::{expand, extract, prf};
 pub(crate) use self::mac::Mac;
 pub(crate) use self::private_key::{decrypt, encrypt, sign};

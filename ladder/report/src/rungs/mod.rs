@@ -22,7 +22,7 @@ pub use table::{rung, table};
 const RUNGS: [(&str, &str, &str); 6] = [
     ("model", "what the processor allows", "model"),
     ("kernel", "a call of the best one", "kernel"),
-    ("operation", "one signature", "speed"),
+    ("operation", "one of a handshake", "speed"),
     ("session", "cycles of one session", "explain"),
     ("server", "sessions per second", "bench"),
     ("fleet", "cores and money", "fleet"),

@@ -1,4 +1,4 @@
-//! Rung 2: a signature.
+//! Rung 2: a signature, and the operations of a key exchange.
 
 use tollgate_record::vocabulary::{
     AGAINST, BATCH, BOUND_CYCLES_PER_OPERATION, BY, CYCLES_PER_OPERATION, GPU, OPERATIONS_PER_S,
@@ -12,28 +12,36 @@ use crate::lookup::Origin::{Measured, Predicted, Published};
 use crate::lookup::{Lookup, ratio};
 use crate::names::{self, contender, who};
 
-/// The representative keys, and the key of the papers.
+/// The keys of most certificates, and the operations of a server's hybrid key exchange.
 const KEYS: [Key; 2] = [Key::EcdsaP256, Key::Rsa(2048)];
+const EXCHANGE: [(Key, Operation); 3] = [
+    (Key::X25519, Operation::Generate),
+    (Key::X25519, Operation::Agree),
+    (Key::MlKem768, Operation::Encaps),
+];
+
+/// The key of the papers.
 const PAPER_KEY: Key = Key::Rsa(1024);
 
 pub(super) fn rung(records: &[Record]) -> Content<'_> {
     let lookup = Lookup(records);
     let keys = keys(lookup);
-    let signs: Vec<&Subject> = keys.iter().flat_map(|key| signs(lookup, key)).collect();
-    let mut rows: Vec<Figure<'_>> = signs
-        .iter()
-        .map(|subject| {
-            let what = format!("{}, {}", names::operation(subject), contender(subject));
-            let find = |origin, quantity| lookup.record(origin, subject, quantity, Unit::Cycles);
-            Figure::new(what, Unit::Cycles, "cycles")
-                .predicted(find(Predicted, CYCLES_PER_OPERATION))
-                .bound(find(Predicted, BOUND_CYCLES_PER_OPERATION))
-                .measured(find(Measured, CYCLES_PER_OPERATION))
-        })
-        .collect();
+    let signs: Vec<&Subject> =
+        keys.iter().flat_map(|key| by_all(lookup, key, &Operation::Sign)).collect();
+    let row = |subject: &&Subject| {
+        let what = format!("{}, {}", names::operation(subject), contender(subject));
+        let find = |origin, quantity| lookup.record(origin, subject, quantity, Unit::Cycles);
+        Figure::new(what, Unit::Cycles, "cycles")
+            .predicted(find(Predicted, CYCLES_PER_OPERATION))
+            .bound(find(Predicted, BOUND_CYCLES_PER_OPERATION))
+            .measured(find(Measured, CYCLES_PER_OPERATION))
+    };
+    let mut rows: Vec<Figure<'_>> = signs.iter().map(row).collect();
     for (subject, row) in signs.iter().zip(&mut rows) {
         row.is_shown = subject.parameter(BY) == Some("tollgate");
     }
+    let exchange = EXCHANGE.iter().flat_map(|(key, what)| by_all(lookup, key, what));
+    rows.extend(exchange.collect::<Vec<_>>().iter().map(row));
     rows.extend(as_published(lookup));
     rows.extend(on_gpu(lookup));
     let sentences = signs.iter().filter_map(|subject| sentence(lookup, subject, &rows)).collect();
@@ -57,9 +65,10 @@ fn keys(lookup: Lookup<'_>) -> Vec<Key> {
     }
 }
 
-/// Returns all signers with this key: Tollgate in batches, Tollgate one by one, then the others.
-fn signs<'a>(lookup: Lookup<'a>, key: &Key) -> Vec<&'a Subject> {
-    let topic = Topic::Operation { key: key.clone(), operation: Operation::Sign };
+/// Returns an operation by all implementations: Tollgate in batches, Tollgate one by one, then the
+/// others.
+fn by_all<'a>(lookup: Lookup<'a>, key: &Key, operation: &Operation) -> Vec<&'a Subject> {
+    let topic = Topic::Operation { key: key.clone(), operation: operation.clone() };
     let mut subjects = lookup.measured(Area::Operation);
     subjects.retain(|subject| *subject.topic() == topic);
     subjects.sort_by_key(|subject| match (subject.parameter(BY), subject.parameter(BATCH)) {

@@ -115,7 +115,11 @@ pub(crate) fn has_keys_of(source: Source<'_>, algorithm: &CStr) -> bool {
 }
 
 /// Reads an encoded public key of a KEM, as a server does before `ssl_encapsulate`.
-pub(crate) fn read_public(
+///
+/// # Errors
+///
+/// The key is not valid for the algorithm.
+pub fn read_public(
     source: Source<'_>,
     algorithm: &CStr,
     public: &[u8],
@@ -139,7 +143,11 @@ pub(crate) fn read_public(
 
 /// Encapsulates a secret to a public key of a KEM, as `ssl_encapsulate` does. Returns the
 /// ciphertext and the secret.
-pub(crate) fn encapsulate(
+///
+/// # Errors
+///
+/// OpenSSL has no random numbers, or its provider fails.
+pub fn encapsulate(
     source: Source<'_>,
     key: &PKeyRef<Params>,
 ) -> Result<(Vec<u8>, Vec<u8>), ErrorStack> {
@@ -168,6 +176,33 @@ pub(crate) fn encapsulate(
     Ok((sent, kept))
 }
 
+/// Returns the secret of a ciphertext, as a client does with `ssl_decapsulate`.
+///
+/// # Errors
+///
+/// The ciphertext has a wrong length.
+pub fn decapsulate(
+    source: Source<'_>,
+    key: &PKeyRef<Private>,
+    ciphertext: &[u8],
+) -> Result<Vec<u8>, ErrorStack> {
+    let ctx = source.key_context(key)?;
+    // SAFETY: a valid context; there are no parameters.
+    check(unsafe { sys::EVP_PKEY_decapsulate_init(ctx.as_ptr(), ptr::null()) })?;
+    let (from, from_bytes) = (ciphertext.as_ptr(), ciphertext.len());
+    let decapsulate = |secret: *mut c_uchar, length: &mut usize| {
+        let length = &raw mut *length;
+        // SAFETY: initialized for decapsulation; both buffers have the lengths beside them.
+        check(unsafe { sys::EVP_PKEY_decapsulate(ctx.as_ptr(), secret, length, from, from_bytes) })
+    };
+    let mut length = 0;
+    decapsulate(ptr::null_mut(), &mut length)?;
+    let mut secret = vec![0; length];
+    decapsulate(secret.as_mut_ptr(), &mut length)?;
+    secret.truncate(length);
+    Ok(secret)
+}
+
 #[cfg(test)]
 mod tests {
 
@@ -194,11 +229,14 @@ mod tests {
             if is_without_hybrid(source) {
                 return;
             }
-            let public = encoded_public(&generate(source, HYBRID, None).unwrap()).unwrap();
+            let pair = generate(source, HYBRID, None).unwrap();
+            let public = encoded_public(&pair).unwrap();
             let key = read_public(source, HYBRID, &public).unwrap();
             let (ciphertext, secret) = encapsulate(source, &key).unwrap();
             // draft-ietf-tls-ecdhe-mlkem: ML-KEM-768 and X25519, one after the other
             assert_eq!((public.len(), ciphertext.len(), secret.len()), (1184 + 32, 1088 + 32, 64));
+            assert_eq!(decapsulate(source, &pair, &ciphertext).unwrap(), secret);
+            assert!(decapsulate(source, &pair, &ciphertext[1..]).is_err());
             assert!(read_public(source, HYBRID, &public[1..]).is_err());
         });
     }
