@@ -3,9 +3,9 @@
 use tollgate_record::{Key, Operation, Protocol, Record, Service, Subject, Topic};
 
 use tollgate_record::vocabulary::{
-    BATCH, BY, BYTES, EXPONENT, FULL, GROUP, PART_KEY_EXCHANGE, PART_KEY_SCHEDULE, PART_LIBRARY,
-    PART_MAC, PART_RECORDS, PART_RSA, PART_SIGNATURE, PART_SYSTEM, REQUESTS, RESUMED_BY,
-    RESUMED_SHARE, SIZES, SUITE,
+    BATCH, BY, BYTES, DETAIL_KEM, DETAIL_KEM_KEY, EXPONENT, FULL, GROUP, PART_KEY_EXCHANGE,
+    PART_KEY_SCHEDULE, PART_LIBRARY, PART_MAC, PART_RECORDS, PART_RSA, PART_SIGNATURE, PART_SYSTEM,
+    REQUESTS, RESUMED_BY, RESUMED_SHARE, SIZES, SUITE,
 };
 
 /// The smallest secure key size.
@@ -91,6 +91,11 @@ pub(crate) fn contender(subject: &Subject) -> String {
     }
 }
 
+/// Returns the key and the implementation of a session, server or fleet: `RSA-2048, OpenSSL`.
+pub(crate) fn key_and_by(subject: &Subject) -> String {
+    format!("{}, {}", subject.key().map(key).unwrap_or_default(), who(by(subject)))
+}
+
 /// Returns the name of a protocol.
 pub(crate) fn protocol(protocol: &Protocol) -> &str {
     match protocol {
@@ -121,6 +126,13 @@ pub(crate) fn service(subject: &Subject) -> String {
         Some(Service::Named(name)) => name.clone(),
         None => subject.topic().to_string(),
     }
+}
+
+/// Returns the service, and what differs from the protocol's defaults: `TLS 1.3, RSA-2048,
+/// X25519MLKEM768`.
+pub(crate) fn handshake(subject: &Subject) -> String {
+    let offered = offered(subject).map_or_else(String::new, |offered| format!(", {offered}"));
+    service(subject) + &offered
 }
 
 /// Returns the key or the suite of a paper: `tls-rsa-1024-aes-128-gcm` becomes
@@ -176,6 +188,18 @@ pub(crate) fn part(word: &str) -> &str {
         PART_LIBRARY => "TLS library",
         PART_SYSTEM => "system",
         other => other,
+    }
+}
+
+/// Returns the name of a detail of a part.
+pub(crate) fn detail(word: &str) -> String {
+    match word {
+        DETAIL_KEM => "ML-KEM secret".to_owned(),
+        DETAIL_KEM_KEY => "ML-KEM key".to_owned(),
+        "ml-kem-matrix" => "ML-KEM matrix".to_owned(),
+        "sha-3" => "SHA-3".to_owned(),
+        "kem" => "EVP of the KEM".to_owned(),
+        other => other.replace('-', " "),
     }
 }
 

@@ -14,8 +14,8 @@ use tollgate_record::vocabulary::{
 };
 
 const COLUMNS: [Column; 9] = fitting([
-    Column::words("operation", 18),
-    Column::words("by", 12),
+    Column::words("operation", 19),
+    Column::words("by", 11),
     Column::figures("time", 7),
     Column::figures("cycles", 6),
     Column::figures("per s", 5),

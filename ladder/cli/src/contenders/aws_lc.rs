@@ -19,7 +19,7 @@ use super::{
 use crate::error::CliError;
 use crate::keys::{ECDSA_P256, ED25519};
 
-const BY: &str = "aws-lc";
+pub(super) const BY: &str = "aws-lc";
 
 /// Returns AWS-LC as a contender, one operation at a time. The error is a note for the user that
 /// says why the table has no row for AWS-LC.

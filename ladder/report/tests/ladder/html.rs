@@ -18,12 +18,12 @@ const EXPECTED: [(&str, &[&str]); 6] = [
         "rung-ladder",
         &[
             "<span class=\"number\">5</span>",
-            ">TLS 1.3 14 KB, tollgate<",
+            ">RSA-2048, tollgate<",
             ">1.61M (10 %)<",
             ">measured<",
             ">predicted<",
             "+160k (10 %)",
-            "A certificate with ECDSA P-256 would beat all of this",
+            ">TLS 1.3, 14 KB, ECDSA P-256, nginx-tollgate<",
         ],
     ),
     (

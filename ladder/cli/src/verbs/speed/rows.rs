@@ -6,7 +6,7 @@ use tollgate_record::vocabulary as word;
 use tollgate_record::{Key as KeyName, Operation, Subject, Topic};
 
 use super::{Against, Exponent, LineupOptions, Speed};
-use crate::contenders::{Contender, Job, aws_lc, curves, openssl, ring, tollgate};
+use crate::contenders::{Contender, Job, aws_lc, curves, ml_kem, openssl, ring, tollgate};
 use crate::error::CliError;
 use crate::figures::subject;
 use crate::keys::{Key, KeyOperation};
@@ -24,11 +24,14 @@ pub(crate) enum Row {
 }
 
 /// Keys other than RSA and their operations, in the order of the table.
-const CURVES: [(KeyName, Operation); 8] = [
+const CURVES: [(KeyName, Operation); 11] = [
     (KeyName::X25519, Operation::Generate),
     (KeyName::X25519, Operation::Agree),
     (KeyName::EcdhP256, Operation::Generate),
     (KeyName::EcdhP256, Operation::Agree),
+    (KeyName::MlKem768, Operation::Generate),
+    (KeyName::MlKem768, Operation::Encaps),
+    (KeyName::MlKem768, Operation::Decaps),
     (KeyName::EcdsaP256, Operation::Sign),
     (KeyName::EcdsaP256, Operation::Verify),
     (KeyName::Ed25519, Operation::Sign),
@@ -56,7 +59,9 @@ pub(crate) fn rows(options: &Speed) -> Result<Vec<Row>, CliError> {
     if operations.contains(&KeyOperation::Sign) {
         let alone = options.lineup.against.contains(&Against::None);
         let mut curves = CURVES.to_vec();
-        curves.retain(|(key, operation)| !alone || curves::has(key, operation));
+        curves.retain(|(key, operation)| {
+            !alone || *key == KeyName::MlKem768 || curves::has(key, operation)
+        });
         rows.extend(curves.into_iter().map(|(key, operation)| Row::Curve(key, operation)));
     }
     Ok(rows)
@@ -109,6 +114,7 @@ impl Row {
     ) -> Result<Vec<Contender>, CliError> {
         let mut contenders = match self {
             Self::Rsa(job) => tollgate::contenders(job, options.batch)?,
+            Self::Curve(KeyName::MlKem768, operation) => vec![ml_kem::ours(operation)?],
             Self::Curve(key, operation) => curves::contenders(key, operation, options.batch)?,
         };
         for library in &options.against {
@@ -118,6 +124,16 @@ impl Row {
                     Some(contender) => contender,
                     None => continue,
                 },
+                (Self::Curve(KeyName::MlKem768, operation), Against::AwsLc) => {
+                    ml_kem::aws_lc(operation)?
+                }
+                (Self::Curve(KeyName::MlKem768, operation), Against::Openssl) => {
+                    let Some(contender) = ml_kem::openssl(operation)? else {
+                        notes.add("OpenSSL has no ML-KEM before version 3.5");
+                        continue;
+                    };
+                    contender
+                }
                 (Self::Curve(key, operation), Against::AwsLc) => aws_lc::curve(key, operation)?,
                 (Self::Curve(key, operation), Against::Openssl) => openssl::curve(key, operation)?,
                 (Self::Rsa(job), Against::Openssl) => openssl::contender(job)?,
