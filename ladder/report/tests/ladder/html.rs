@@ -32,7 +32,7 @@ const EXPECTED: [(&str, &[&str]); 6] = [
             ">RSA-1024 (insecure)<",
             ">14.5k per s<",
             "3.28 [3.24-3.31] times as fast as OpenSSL",
-            "RSA-2048 sign",
+            "scope=\"rowgroup\">RSA-2048<",
             "[ETI10] 2010",
         ],
     ),
