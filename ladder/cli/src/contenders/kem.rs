@@ -265,8 +265,7 @@ mod tests {
     use super::*;
 
     const KEYS: [KeyName; 2] = [KeyName::MlKem768, KeyName::X25519MlKem768];
-    const OPERATIONS: [Operation; 3] =
-        [Operation::Generate, Operation::Encaps, Operation::Decaps];
+    const OPERATIONS: [Operation; 3] = [Operation::Generate, Operation::Encaps, Operation::Decaps];
 
     #[test]
     fn every_contender_agrees_with_its_judge() {

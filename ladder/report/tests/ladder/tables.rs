@@ -118,3 +118,25 @@ fn the_heading_says_vetoes_and_fallbacks_aloud() {
     }
     assert_eq!(heading::lines(&[]), "");
 }
+
+#[test]
+fn the_heading_says_aloud_that_the_baseline_is_old() {
+    let subject = "operation/rsa-2048/sign?by=tollgate";
+    let mut record = record(subject, word::CYCLES_PER_OPERATION, Unit::Cycles, 9.0);
+    for (version, is_old) in [
+        ("1.1.1w", true),
+        ("3.0.19", true),
+        ("3.4.9", true),
+        ("3.5.9", false),
+        ("4.0.0-dev", false),
+    ] {
+        record.versions.insert("openssl".into(), version.into());
+        let line = format!("\nbaseline OpenSSL {version}: measure on Debian 13 too");
+        assert_eq!(heading::lines(&[record.clone()]).contains(&line), is_old, "{version}");
+        let of_machine = heading::of_machine(&record.machine, &record.versions, None);
+        assert_eq!(of_machine.contains(&line), is_old, "{version}");
+        // A kernel is compared with nothing.
+        let kernel = Record { subject: "kernel/amm52_mb8_ifma".parse().unwrap(), ..record.clone() };
+        assert!(!heading::lines(&[kernel]).contains("baseline"));
+    }
+}
