@@ -24,7 +24,7 @@
 //! HMAC of a binder (RFC 8446 §4.2.11.2), and a pre-shared key for each new ticket; it hashes and
 //! signs no certificate. The encryption of tickets is counted as the library's work.
 
-use tollgate_tls_client::{Facts, MacHash, Suite};
+use tollgate_tls_client::{Facts, Hash, Suite};
 
 use crate::flight::Flight;
 use crate::framing::Framing;
@@ -58,7 +58,7 @@ pub(crate) struct Data {
 /// The flights of a handshake.
 struct Flights {
     framing: Framing,
-    hash: MacHash,
+    hash: Hash,
     private: PrivateOperation,
     facts: Facts,
     hello: Flight,
@@ -74,7 +74,7 @@ pub(crate) fn need(session: &Session, recording: &Recording, data: Data) -> Opti
     let read = |bytes: &[u8]| Flight::read(bytes, is_tls13);
     let flights = Flights {
         framing,
-        hash: suite.transcript_hash(),
+        hash: suite.hash(),
         private: private_operation(session, &recording.facts),
         facts: recording.facts,
         hello: read(&recording.hello)?,
@@ -188,9 +188,9 @@ fn private_operation(session: &Session, facts: &Facts) -> PrivateOperation {
 /// derives, IVs of CBC included.
 fn key_block(suite: Suite) -> u32 {
     let cipher = suite.cipher();
-    let mac = cipher.mac().map_or(0, MacHash::bytes);
+    let mac = cipher.mac().map_or(0, Hash::bytes);
     let iv = cipher.block_bytes().unwrap_or(cipher.iv_bytes());
-    let (bytes, hash) = (2 * (mac + cipher.key_bytes() + iv), suite.transcript_hash().bytes());
+    let (bytes, hash) = (2 * (mac + cipher.key_bytes() + iv), suite.hash().bytes());
     match u32::try_from(bytes) {
         Ok(bytes_exact) if bytes.div_ceil(hash) != (PRF_LONG as usize).div_ceil(hash) => {
             bytes_exact

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tollgate_tls_client::{Cipher, MacHash};
+use tollgate_tls_client::{Cipher, Hash};
 
 use crate::primitive::{HASH_BYTES, Primitive, RECORD_BYTES};
 
@@ -19,14 +19,14 @@ impl Need {
     }
 
     /// Adds `bytes` to a running hash, without finishing it.
-    pub(crate) fn and_hashed(self, hash: MacHash, bytes: usize) -> Self {
+    pub(crate) fn and_hashed(self, hash: Hash, bytes: usize) -> Self {
         let [small, large] = HASH_BYTES;
         let share = number(bytes) / f64::from(large - small);
         self.and(share, Primitive::Hash(hash, large)).and(-share, Primitive::Hash(hash, small))
     }
 
     /// Adds the intermediate result of a running hash: a copy and its last block.
-    pub(crate) fn and_hash_ends(self, hash: MacHash, count: f64) -> Self {
+    pub(crate) fn and_hash_ends(self, hash: Hash, count: f64) -> Self {
         self.and(count, Primitive::Hash(hash, HASH_BYTES[0]))
     }
 
@@ -36,7 +36,7 @@ impl Need {
     }
 
     /// Adds the HMAC of a record of `bytes` bytes.
-    pub(crate) fn and_authenticated(self, hash: MacHash, bytes: usize) -> Self {
+    pub(crate) fn and_authenticated(self, hash: Hash, bytes: usize) -> Self {
         self.and_record(bytes, |bytes| Primitive::Mac(hash, bytes))
     }
 
@@ -86,7 +86,7 @@ mod tests {
         for bytes in [0_u16, 2, 64, 1000, 14_503, 16_384] {
             let sealed = cost(&Need::default().and_sealed(Cipher::Aes128Gcm, bytes.into()), of);
             assert!((sealed - 100.0 - 2.0 * f64::from(bytes)).abs() < 1e-6, "{bytes}: {sealed}");
-            let hashed = cost(&Need::default().and_hashed(MacHash::Sha256, bytes.into()), of);
+            let hashed = cost(&Need::default().and_hashed(Hash::Sha256, bytes.into()), of);
             assert!((hashed - 3.0 * f64::from(bytes)).abs() < 1e-6, "{bytes}: {hashed}");
         }
     }

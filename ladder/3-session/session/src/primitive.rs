@@ -5,7 +5,7 @@ use core::fmt;
 
 use tollgate_record::vocabulary as word;
 use tollgate_record::{BadSubject, Subject, Topic};
-use tollgate_tls_client::{Cipher, Group, MacHash};
+use tollgate_tls_client::{Cipher, Group, Hash};
 
 use crate::plan::Session;
 
@@ -60,13 +60,13 @@ pub(crate) enum Primitive {
     /// agreement. With the hybrid this includes reading the key.
     Encapsulate(Kem),
     /// The PRF of TLS 1.2 for this many bytes.
-    Prf(MacHash, u32),
+    Prf(Hash, u32),
     /// HKDF-Extract: one HMAC of a short text. The HMAC of a Finished also counts as one `Extract`.
-    Extract(MacHash),
+    Extract(Hash),
     /// HKDF-Expand with an output of at most one hash.
-    Expand(MacHash),
+    Expand(Hash),
     /// The hash of this many bytes.
-    Hash(MacHash, u32),
+    Hash(Hash, u32),
     /// A context and key for records in one direction.
     RecordKey(Cipher),
     /// Encryption of a record of this many bytes; with CBC the IV and the padding count.
@@ -74,7 +74,7 @@ pub(crate) enum Primitive {
     /// Decryption of a record of this many bytes.
     Open(Cipher, u32),
     /// The HMAC of a record of this many bytes, and of its header.
-    Mac(MacHash, u32),
+    Mac(Hash, u32),
 }
 
 impl Primitive {
@@ -134,23 +134,23 @@ impl Primitive {
 }
 
 /// The hash function of a derivation, if it is not SHA-256.
-fn suffix(hash: MacHash) -> String {
+fn suffix(hash: Hash) -> String {
     match hash {
-        MacHash::Sha256 => String::new(),
+        Hash::Sha256 => String::new(),
         other => format!("/{}", hash_word(other)),
     }
 }
 
 /// OpenSSL's name of a hash function; in lower case, that in subjects.
-pub(crate) const fn hash_name(hash: MacHash) -> &'static CStr {
+pub(crate) const fn hash_name(hash: Hash) -> &'static CStr {
     match hash {
-        MacHash::Sha1 => c"SHA-1",
-        MacHash::Sha256 => c"SHA-256",
-        MacHash::Sha384 => c"SHA-384",
+        Hash::Sha1 => c"SHA-1",
+        Hash::Sha256 => c"SHA-256",
+        Hash::Sha384 => c"SHA-384",
     }
 }
 
-fn hash_word(hash: MacHash) -> String {
+fn hash_word(hash: Hash) -> String {
     hash_name(hash).to_string_lossy().to_ascii_lowercase()
 }
 

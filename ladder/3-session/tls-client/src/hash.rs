@@ -1,4 +1,4 @@
-//! The hash function of a suite, transcripts, and secrets of its length.
+//! Hash functions, transcripts, and secrets of a hash's length.
 
 use core::ops::Deref;
 
@@ -13,21 +13,30 @@ const BYTES_MAX: usize = 48;
 
 const ZEROS: &[u8] = &[0; BYTES_MAX];
 
-/// A hash function.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Hash {
+/// A hash function: of a suite's transcript and key derivation, or of a record's HMAC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Hash {
+    /// SHA-1, in HMACs only.
+    Sha1,
+    /// SHA-256.
     Sha256,
+    /// SHA-384.
     Sha384,
 }
 
 impl Hash {
-    /// Returns the length of the output, in bytes.
-    pub(crate) fn bytes(self) -> usize {
-        self.algorithm().output_len()
+    /// Returns the length in bytes of the output, and of the key of an HMAC.
+    pub const fn bytes(self) -> usize {
+        match self {
+            Self::Sha1 => 20,
+            Self::Sha256 => 32,
+            Self::Sha384 => 48,
+        }
     }
 
     const fn algorithm(self) -> &'static digest::Algorithm {
         match self {
+            Self::Sha1 => &digest::SHA1_FOR_LEGACY_USE_ONLY,
             Self::Sha256 => &digest::SHA256,
             Self::Sha384 => &digest::SHA384,
         }
@@ -35,6 +44,7 @@ impl Hash {
 
     pub(crate) fn hmac_key(self, key: &[u8]) -> hmac::Key {
         let algorithm = match self {
+            Self::Sha1 => hmac::HMAC_SHA1_FOR_LEGACY_USE_ONLY,
             Self::Sha256 => hmac::HMAC_SHA256,
             Self::Sha384 => hmac::HMAC_SHA384,
         };

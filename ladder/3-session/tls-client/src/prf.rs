@@ -5,7 +5,7 @@ use zeroize::Zeroizing;
 
 use crate::hash::Hash;
 use crate::protect::{Keys, RecordKey};
-use crate::suite::{MacHash, Suite};
+use crate::suite::Suite;
 
 /// Maximum length of a key block.
 const KEY_BLOCK_BYTES_MAX: usize = 2 * (48 + 32);
@@ -76,7 +76,7 @@ impl Master {
         encrypt_then_mac: bool,
     ) -> (RecordKey, RecordKey) {
         let cipher = suite.cipher();
-        let sizes = [cipher.mac().map_or(0, MacHash::bytes), cipher.key_bytes(), cipher.iv_bytes()];
+        let sizes = [cipher.mac().map_or(0, Hash::bytes), cipher.key_bytes(), cipher.iv_bytes()];
         let mut block = Zeroizing::new([0; KEY_BLOCK_BYTES_MAX]);
         let block = &mut block[..2 * sizes.iter().sum::<usize>()];
         prf(&self.key, b"key expansion", [server_random, client_random], block);

@@ -120,7 +120,7 @@ pub(crate) fn header(content: Content, length: usize) -> [u8; HEADER] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::suite::MacHash;
+    use crate::hash::Hash;
 
     /// A function that makes equal keys, and the range of unauthenticated bytes in a record header.
     struct Case(Box<dyn Fn() -> RecordKey>, Range<usize>);
@@ -129,17 +129,17 @@ mod tests {
 
     /// Every cipher with a separate MAC.
     const MACS: [Cipher; 6] = [
-        Cipher::Aes128Cbc(MacHash::Sha1),
-        Cipher::Aes128Cbc(MacHash::Sha256),
-        Cipher::Aes256Cbc(MacHash::Sha1),
-        Cipher::Aes256Cbc(MacHash::Sha384),
-        Cipher::TripleDesCbc(MacHash::Sha1),
-        Cipher::Rc4(MacHash::Sha1),
+        Cipher::Aes128Cbc(Hash::Sha1),
+        Cipher::Aes128Cbc(Hash::Sha256),
+        Cipher::Aes256Cbc(Hash::Sha1),
+        Cipher::Aes256Cbc(Hash::Sha384),
+        Cipher::TripleDesCbc(Hash::Sha1),
+        Cipher::Rc4(Hash::Sha1),
     ];
 
     fn tls12(cipher: Cipher, encrypt_then_mac: bool) -> RecordKey {
         let keys = Keys {
-            mac: &[4; 48][..cipher.mac().map_or(0, MacHash::bytes)],
+            mac: &[4; 48][..cipher.mac().map_or(0, Hash::bytes)],
             key: &(1..33).collect::<Vec<_>>()[..cipher.key_bytes()],
             iv: &[2; 16][..cipher.iv_bytes()],
         };

@@ -38,35 +38,13 @@ pub enum Cipher {
     /// `ChaCha20` with Poly1305.
     ChaCha20Poly1305,
     /// AES-128 in CBC mode, with an HMAC.
-    Aes128Cbc(MacHash),
+    Aes128Cbc(Hash),
     /// AES-256 in CBC mode, with an HMAC.
-    Aes256Cbc(MacHash),
+    Aes256Cbc(Hash),
     /// Triple DES in CBC mode, with an HMAC.
-    TripleDesCbc(MacHash),
+    TripleDesCbc(Hash),
     /// RC4, with an HMAC.
-    Rc4(MacHash),
-}
-
-/// The hash function of a record's HMAC, or of a suite.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum MacHash {
-    /// SHA-1.
-    Sha1,
-    /// SHA-256.
-    Sha256,
-    /// SHA-384.
-    Sha384,
-}
-
-impl MacHash {
-    /// Returns the length in bytes of the HMAC, and of its key.
-    pub const fn bytes(self) -> usize {
-        match self {
-            Self::Sha1 => 20,
-            Self::Sha256 => 32,
-            Self::Sha384 => 48,
-        }
-    }
+    Rc4(Hash),
 }
 
 impl Cipher {
@@ -93,7 +71,7 @@ impl Cipher {
     }
 
     /// Returns the hash function of the HMAC; `None` for an AEAD.
-    pub const fn mac(self) -> Option<MacHash> {
+    pub const fn mac(self) -> Option<Hash> {
         match self {
             Self::Aes128Gcm | Self::Aes256Gcm | Self::ChaCha20Poly1305 => None,
             Self::Aes128Cbc(mac)
@@ -120,7 +98,7 @@ impl Cipher {
 }
 
 macro_rules! suites {
-    ($($name:ident = $number:literal $exchange:ident, $cipher:expr, $hash:ident;)*) => {
+    ($($name:ident = $number:literal $exchange:ident, $cipher:expr, $hash:expr;)*) => {
         impl Suite {
             $(
                 #[doc = concat!("`", stringify!($name), "` (", stringify!($number), ").")]
@@ -129,7 +107,7 @@ macro_rules! suites {
                     name: stringify!($name),
                     exchange: KeyExchange::$exchange,
                     cipher: $cipher,
-                    hash: Hash::$hash,
+                    hash: $hash,
                 };
             )*
 
@@ -140,7 +118,7 @@ macro_rules! suites {
 }
 
 use Cipher::{Aes128Cbc, Aes128Gcm, Aes256Cbc, Aes256Gcm, ChaCha20Poly1305, Rc4, TripleDesCbc};
-use MacHash::{Sha1, Sha256, Sha384};
+use Hash::{Sha1, Sha256, Sha384};
 
 suites! {
     TLS_RSA_WITH_RC4_128_SHA = 0x0005 Rsa, Rc4(Sha1), Sha256;
@@ -199,16 +177,8 @@ impl Suite {
     }
 
     /// Returns the hash function of transcript and key derivation.
-    pub(crate) const fn hash(self) -> Hash {
+    pub const fn hash(self) -> Hash {
         self.hash
-    }
-
-    /// Returns the hash function of transcript and key derivation.
-    pub const fn transcript_hash(self) -> MacHash {
-        match self.hash {
-            Hash::Sha256 => Sha256,
-            Hash::Sha384 => Sha384,
-        }
     }
 
     /// Returns `TLSv1.2` or `TLSv1.3`, as servers log it.

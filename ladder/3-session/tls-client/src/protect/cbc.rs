@@ -179,9 +179,9 @@ mod tests {
     use aws_lc_rs::cipher::AES_128;
 
     use super::*;
-    use crate::suite::MacHash;
+    use crate::hash::Hash;
 
-    const HASH: MacHash = MacHash::Sha1;
+    const HASH: Hash = Hash::Sha1;
     const CONTENT: Content = Content::APPLICATION_DATA;
     const IV: [u8; 16] = [9; 16];
 

@@ -4,19 +4,14 @@ use aws_lc_rs::hmac;
 
 use super::authenticated;
 use crate::error::Violation;
-use crate::suite::MacHash;
+use crate::hash::Hash;
 use crate::wire::Content;
 
 pub(super) struct Mac(hmac::Key);
 
 impl Mac {
-    pub(super) fn new(hash: MacHash, key: &[u8]) -> Self {
-        let algorithm = match hash {
-            MacHash::Sha1 => hmac::HMAC_SHA1_FOR_LEGACY_USE_ONLY,
-            MacHash::Sha256 => hmac::HMAC_SHA256,
-            MacHash::Sha384 => hmac::HMAC_SHA384,
-        };
-        Self(hmac::Key::new(algorithm, key))
+    pub(super) fn new(hash: Hash, key: &[u8]) -> Self {
+        Self(hash.hmac_key(key))
     }
 
     pub(super) fn bytes(&self) -> usize {
