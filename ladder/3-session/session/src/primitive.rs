@@ -161,11 +161,11 @@ pub(crate) const fn cipher_name(cipher: Cipher) -> &'static str {
         Cipher::Aes128Gcm => "AES-128-GCM",
         Cipher::Aes256Gcm => "AES-256-GCM",
         Cipher::ChaCha20Poly1305 => "ChaCha20-Poly1305",
-        Cipher::Aes128Cbc(_) => "AES-128-CBC",
-        Cipher::Aes256Cbc(_) => "AES-256-CBC",
+        Cipher::Aes128Cbc => "AES-128-CBC",
+        Cipher::Aes256Cbc => "AES-256-CBC",
         // The server has no suites with these two.
-        Cipher::TripleDesCbc(_) => "DES-EDE3-CBC",
-        Cipher::Rc4(_) => "RC4",
+        Cipher::TripleDesCbc => "DES-EDE3-CBC",
+        Cipher::Rc4 => "RC4",
     }
 }
 

@@ -53,16 +53,15 @@ impl RecordKey {
     /// Creates a key for TLS 1.2. The order of encryption and MAC matters only for block ciphers.
     pub(crate) fn tls12(cipher: Cipher, keys: &Keys<'_>, encrypt_then_mac: bool) -> Self {
         let aead = |layout| Protection::Aead(Aead::new(cipher, keys.key, keys.iv, layout));
-        let mac = |hash| Mac::new(hash, keys.mac);
-        let cbc =
-            |block, hash| Protection::Cbc(Box::new(Cbc::new(block, mac(hash), encrypt_then_mac)));
+        let mac = || Mac::new(keys.mac);
+        let cbc = |block| Protection::Cbc(Box::new(Cbc::new(block, mac(), encrypt_then_mac)));
         Self::new(match cipher {
             Cipher::Aes128Gcm | Cipher::Aes256Gcm => aead(Layout::Explicit),
             Cipher::ChaCha20Poly1305 => aead(Layout::Implicit),
-            Cipher::Aes128Cbc(hash) => cbc(Block::aes(&AES_128, keys.key), hash),
-            Cipher::Aes256Cbc(hash) => cbc(Block::aes(&AES_256, keys.key), hash),
-            Cipher::TripleDesCbc(hash) => cbc(Block::triple_des(keys.key), hash),
-            Cipher::Rc4(hash) => Protection::Stream(Box::new(Stream::new(keys.key, mac(hash)))),
+            Cipher::Aes128Cbc => cbc(Block::aes(&AES_128, keys.key)),
+            Cipher::Aes256Cbc => cbc(Block::aes(&AES_256, keys.key)),
+            Cipher::TripleDesCbc => cbc(Block::triple_des(keys.key)),
+            Cipher::Rc4 => Protection::Stream(Box::new(Stream::new(keys.key, mac()))),
         })
     }
 
@@ -128,14 +127,8 @@ mod tests {
     const AEADS: [Cipher; 3] = [Cipher::Aes128Gcm, Cipher::Aes256Gcm, Cipher::ChaCha20Poly1305];
 
     /// Every cipher with a separate MAC.
-    const MACS: [Cipher; 6] = [
-        Cipher::Aes128Cbc(Hash::Sha1),
-        Cipher::Aes128Cbc(Hash::Sha256),
-        Cipher::Aes256Cbc(Hash::Sha1),
-        Cipher::Aes256Cbc(Hash::Sha384),
-        Cipher::TripleDesCbc(Hash::Sha1),
-        Cipher::Rc4(Hash::Sha1),
-    ];
+    const MACS: [Cipher; 4] =
+        [Cipher::Aes128Cbc, Cipher::Aes256Cbc, Cipher::TripleDesCbc, Cipher::Rc4];
 
     fn tls12(cipher: Cipher, encrypt_then_mac: bool) -> RecordKey {
         let keys = Keys {

@@ -37,14 +37,14 @@ pub enum Cipher {
     Aes256Gcm,
     /// `ChaCha20` with Poly1305.
     ChaCha20Poly1305,
-    /// AES-128 in CBC mode, with an HMAC.
-    Aes128Cbc(Hash),
-    /// AES-256 in CBC mode, with an HMAC.
-    Aes256Cbc(Hash),
-    /// Triple DES in CBC mode, with an HMAC.
-    TripleDesCbc(Hash),
-    /// RC4, with an HMAC.
-    Rc4(Hash),
+    /// AES-128 in CBC mode, with HMAC-SHA1.
+    Aes128Cbc,
+    /// AES-256 in CBC mode, with HMAC-SHA1.
+    Aes256Cbc,
+    /// Triple DES in CBC mode, with HMAC-SHA1.
+    TripleDesCbc,
+    /// RC4, with HMAC-SHA1.
+    Rc4,
 }
 
 impl Cipher {
@@ -54,9 +54,9 @@ impl Cipher {
     /// Returns the length of the key in bytes.
     pub const fn key_bytes(self) -> usize {
         match self {
-            Self::Aes128Gcm | Self::Aes128Cbc(_) | Self::Rc4(_) => 16,
-            Self::TripleDesCbc(_) => 24,
-            Self::Aes256Gcm | Self::Aes256Cbc(_) | Self::ChaCha20Poly1305 => 32,
+            Self::Aes128Gcm | Self::Aes128Cbc | Self::Rc4 => 16,
+            Self::TripleDesCbc => 24,
+            Self::Aes256Gcm | Self::Aes256Cbc | Self::ChaCha20Poly1305 => 32,
         }
     }
 
@@ -66,7 +66,7 @@ impl Cipher {
             Self::Aes128Gcm | Self::Aes256Gcm => 4,
             Self::ChaCha20Poly1305 => Self::NONCE_BYTES,
             // each CBC record carries its own IV, and RC4 has none
-            Self::Aes128Cbc(_) | Self::Aes256Cbc(_) | Self::TripleDesCbc(_) | Self::Rc4(_) => 0,
+            Self::Aes128Cbc | Self::Aes256Cbc | Self::TripleDesCbc | Self::Rc4 => 0,
         }
     }
 
@@ -74,10 +74,7 @@ impl Cipher {
     pub const fn mac(self) -> Option<Hash> {
         match self {
             Self::Aes128Gcm | Self::Aes256Gcm | Self::ChaCha20Poly1305 => None,
-            Self::Aes128Cbc(mac)
-            | Self::Aes256Cbc(mac)
-            | Self::TripleDesCbc(mac)
-            | Self::Rc4(mac) => Some(mac),
+            Self::Aes128Cbc | Self::Aes256Cbc | Self::TripleDesCbc | Self::Rc4 => Some(Hash::Sha1),
         }
     }
 
@@ -85,8 +82,8 @@ impl Cipher {
     /// IV.
     pub const fn block_bytes(self) -> Option<usize> {
         match self {
-            Self::Aes128Cbc(_) | Self::Aes256Cbc(_) => Some(16),
-            Self::TripleDesCbc(_) => Some(8),
+            Self::Aes128Cbc | Self::Aes256Cbc => Some(16),
+            Self::TripleDesCbc => Some(8),
             _ => None,
         }
     }
@@ -118,30 +115,24 @@ macro_rules! suites {
 }
 
 use Cipher::{Aes128Cbc, Aes128Gcm, Aes256Cbc, Aes256Gcm, ChaCha20Poly1305, Rc4, TripleDesCbc};
-use Hash::{Sha1, Sha256, Sha384};
+use Hash::{Sha256, Sha384};
 
 suites! {
-    TLS_RSA_WITH_RC4_128_SHA = 0x0005 Rsa, Rc4(Sha1), Sha256;
-    TLS_RSA_WITH_3DES_EDE_CBC_SHA = 0x000A Rsa, TripleDesCbc(Sha1), Sha256;
-    TLS_RSA_WITH_AES_128_CBC_SHA = 0x002F Rsa, Aes128Cbc(Sha1), Sha256;
-    TLS_RSA_WITH_AES_256_CBC_SHA = 0x0035 Rsa, Aes256Cbc(Sha1), Sha256;
-    TLS_RSA_WITH_AES_128_CBC_SHA256 = 0x003C Rsa, Aes128Cbc(Sha256), Sha256;
-    TLS_RSA_WITH_AES_256_CBC_SHA256 = 0x003D Rsa, Aes256Cbc(Sha256), Sha256;
+    TLS_RSA_WITH_RC4_128_SHA = 0x0005 Rsa, Rc4, Sha256;
+    TLS_RSA_WITH_3DES_EDE_CBC_SHA = 0x000A Rsa, TripleDesCbc, Sha256;
+    TLS_RSA_WITH_AES_128_CBC_SHA = 0x002F Rsa, Aes128Cbc, Sha256;
+    TLS_RSA_WITH_AES_256_CBC_SHA = 0x0035 Rsa, Aes256Cbc, Sha256;
     TLS_RSA_WITH_AES_128_GCM_SHA256 = 0x009C Rsa, Aes128Gcm, Sha256;
     TLS_RSA_WITH_AES_256_GCM_SHA384 = 0x009D Rsa, Aes256Gcm, Sha384;
-    TLS_ECDHE_RSA_WITH_RC4_128_SHA = 0xC011 EcdheRsa, Rc4(Sha1), Sha256;
-    TLS_ECDHE_RSA_WITH_3DES_EDE_CBC_SHA = 0xC012 EcdheRsa, TripleDesCbc(Sha1), Sha256;
-    TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA = 0xC013 EcdheRsa, Aes128Cbc(Sha1), Sha256;
-    TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA = 0xC014 EcdheRsa, Aes256Cbc(Sha1), Sha256;
-    TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA256 = 0xC027 EcdheRsa, Aes128Cbc(Sha256), Sha256;
-    TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA384 = 0xC028 EcdheRsa, Aes256Cbc(Sha384), Sha384;
+    TLS_ECDHE_RSA_WITH_RC4_128_SHA = 0xC011 EcdheRsa, Rc4, Sha256;
+    TLS_ECDHE_RSA_WITH_3DES_EDE_CBC_SHA = 0xC012 EcdheRsa, TripleDesCbc, Sha256;
+    TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA = 0xC013 EcdheRsa, Aes128Cbc, Sha256;
+    TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA = 0xC014 EcdheRsa, Aes256Cbc, Sha256;
     TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256 = 0xC02F EcdheRsa, Aes128Gcm, Sha256;
     TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384 = 0xC030 EcdheRsa, Aes256Gcm, Sha384;
     TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256 = 0xCCA8 EcdheRsa, ChaCha20Poly1305, Sha256;
-    TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA = 0xC009 EcdheEcdsa, Aes128Cbc(Sha1), Sha256;
-    TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA = 0xC00A EcdheEcdsa, Aes256Cbc(Sha1), Sha256;
-    TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256 = 0xC023 EcdheEcdsa, Aes128Cbc(Sha256), Sha256;
-    TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA384 = 0xC024 EcdheEcdsa, Aes256Cbc(Sha384), Sha384;
+    TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA = 0xC009 EcdheEcdsa, Aes128Cbc, Sha256;
+    TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA = 0xC00A EcdheEcdsa, Aes256Cbc, Sha256;
     TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256 = 0xC02B EcdheEcdsa, Aes128Gcm, Sha256;
     TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384 = 0xC02C EcdheEcdsa, Aes256Gcm, Sha384;
     TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256 = 0xCCA9 EcdheEcdsa, ChaCha20Poly1305, Sha256;

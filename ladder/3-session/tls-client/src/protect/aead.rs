@@ -120,7 +120,7 @@ fn algorithm(cipher: Cipher) -> &'static Algorithm {
         Cipher::Aes128Gcm => &AES_128_GCM,
         Cipher::Aes256Gcm => &AES_256_GCM,
         Cipher::ChaCha20Poly1305 => &CHACHA20_POLY1305,
-        Cipher::Aes128Cbc(_) | Cipher::Aes256Cbc(_) | Cipher::TripleDesCbc(_) | Cipher::Rc4(_) => {
+        Cipher::Aes128Cbc | Cipher::Aes256Cbc | Cipher::TripleDesCbc | Cipher::Rc4 => {
             unreachable!("not an AEAD")
         }
     }

@@ -179,14 +179,12 @@ mod tests {
     use aws_lc_rs::cipher::AES_128;
 
     use super::*;
-    use crate::hash::Hash;
 
-    const HASH: Hash = Hash::Sha1;
     const CONTENT: Content = Content::APPLICATION_DATA;
     const IV: [u8; 16] = [9; 16];
 
     fn cbc(encrypt_then_mac: bool) -> Cbc {
-        Cbc::new(Block::aes(&AES_128, &[1; 16]), Mac::new(HASH, &[2; 20]), encrypt_then_mac)
+        Cbc::new(Block::aes(&AES_128, &[1; 16]), Mac::new(&[2; 20]), encrypt_then_mac)
     }
 
     /// Returns a record that encrypts these bytes.

@@ -1,4 +1,4 @@
-//! The MAC of TLS 1.2 records whose cipher is not an AEAD (RFC 5246 §6.2.3.1).
+//! The MAC of TLS 1.2 records whose cipher is not an AEAD (RFC 5246 §6.2.3.1): HMAC-SHA1.
 
 use aws_lc_rs::hmac;
 
@@ -10,8 +10,8 @@ use crate::wire::Content;
 pub(super) struct Mac(hmac::Key);
 
 impl Mac {
-    pub(super) fn new(hash: Hash, key: &[u8]) -> Self {
-        Self(hash.hmac_key(key))
+    pub(super) fn new(key: &[u8]) -> Self {
+        Self(Hash::Sha1.hmac_key(key))
     }
 
     pub(super) fn bytes(&self) -> usize {

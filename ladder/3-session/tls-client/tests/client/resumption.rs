@@ -201,7 +201,7 @@ fn cases() -> Vec<(&'static str, Vec<&'static str>, Settings, SessionKind)> {
     let x25519 = [Group::X25519];
     let by_id = |suite| Settings { tickets: false, ..settings(suite, &x25519) };
     let sha384 = settings(Suite::TLS_AES_256_GCM_SHA384, &x25519);
-    let cbc = Suite::TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA256;
+    let cbc = Suite::TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA;
     let ecdhe = settings(ECDHE, &x25519);
     vec![
         ("rsa-ticket", vec!["-tls1_2"], settings(RSA, &x25519), SessionKind::Ticket),

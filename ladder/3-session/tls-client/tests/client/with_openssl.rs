@@ -96,7 +96,7 @@ fn every_suite_of_s_server_works_with_every_group() {
     let arguments = [&arguments[..], &[tls13, "-groups", groups]].concat();
     let Some(server) = Process::s_server("suites", &arguments) else { return };
     let names = names_of_openssl();
-    assert!(names.len() >= 23, "{names:?}");
+    assert!(names.len() >= 17, "{names:?}");
     let curves = [Group::X25519, Group::P256, Group::P384];
     for (suite, name) in names {
         let groups = match suite.exchange() {

@@ -231,7 +231,7 @@ mod tests {
                 2 * (2 + 1),
             ),
             // RSA and ECDHE without RC4 and 3DES, and TLS 1.3
-            ("--key-type rsa-2048 --suites all", (6 + 7 + 3) * 2),
+            ("--key-type rsa-2048 --suites all", (4 + 5 + 3) * 2),
             (
                 "--protocol tls12-x25519,tls13 --key-type rsa-2048 --handshake \
                  full,ticket,session-id",
