@@ -12,7 +12,7 @@ use openssl::x509::X509;
 use super::*;
 use crate::arrivals::{Arrivals, Pattern};
 use crate::offer::Protocol;
-use crate::plan::{Close, Exchange};
+use crate::plan::{Close, Exchange, Verify};
 use crate::resumption::{Mechanism, Resume};
 use crate::target::Target;
 use crate::tls_config::identity;
@@ -121,10 +121,12 @@ fn secure_transactions_allocate_only_for_the_key_agreement() {
     for (protocol, by) in [
         (Protocol::Tls12Rsa, Mechanism::Ticket),
         (Protocol::Tls12X25519, Mechanism::Ticket),
+        (Protocol::Tls12P256, Mechanism::Ticket),
         (Protocol::Tls13, Mechanism::Psk),
     ] {
         for resume in [None, Some(Resume { share: 0.5, by })] {
-            let (count, tally) = run(&Plan { resume, ..plan(protocol) }, |stream| {
+            let plan = Plan { resume, verify: Verify::Always, ..plan(protocol) };
+            let (count, tally) = run(&plan, |stream| {
                 accept(&context, stream).iter_mut().for_each(answer);
             });
             let (all, resumed) = (tally.whole.client_done, tally.whole.resumptions.accepted);

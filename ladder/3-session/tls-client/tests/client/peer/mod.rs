@@ -1,7 +1,6 @@
 //! The peer of the tests: a rustls server in this process, and its certificates.
 
 mod certificate;
-pub(crate) mod memory;
 mod process;
 pub(crate) mod socket;
 
