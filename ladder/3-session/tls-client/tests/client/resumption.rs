@@ -12,7 +12,7 @@ use tollgate_tls_client::{
 };
 
 use crate::peer;
-use crate::peer::socket::{drive, page};
+use crate::peer::socket::page;
 use crate::peer::{ECDHE, Pair, Process, RSA, Server, TLS13, kinds};
 
 fn settings(suite: Suite, groups: &[Group]) -> Settings {
@@ -237,27 +237,4 @@ fn s_server_without_the_extended_master_secret_resumes() {
     let Some(server) = Process::s_server("old-master-secret", &arguments) else { return };
     let settings = settings(ECDHE, &[Group::X25519]);
     pages("openssl-old", settings, SessionKind::Ticket, || server.connect());
-}
-
-#[test]
-fn s_server_reads_early_data() {
-    let arguments = ["-tls1_3", "-early_data", "-max_early_data", "500"];
-    let Some(server) = Process::s_server("early", &arguments) else { return };
-    let mut client = peer::client(settings(TLS13, &[Group::X25519]));
-    let mut saved = SavedSession::default();
-    for round in 0..2 {
-        if round > 0 {
-            assert_eq!(saved.early_data_bytes_max(), 500);
-            resume(&mut client, &saved, b"early");
-        }
-        let mut socket = server.connect();
-        drive(&mut client, &mut socket, |client, _| client.facts().tickets > 0).unwrap();
-        assert!(client.save(&mut saved));
-        client.close();
-        drive(&mut client, &mut socket, |_, seen| seen.closed > 0).unwrap();
-        // the server reads all data before it closes
-        assert_eq!(client.confirmation(), Some(Confirmation::CloseNotify));
-        let expected = if round > 0 { EarlyData::Accepted } else { EarlyData::None };
-        assert_eq!(client.facts().early_data, expected);
-    }
 }
