@@ -205,46 +205,7 @@ impl Generator {
 
 #[cfg(test)]
 mod tests {
-    use core::time::Duration;
-
     use super::*;
-    use crate::arrivals::Pattern;
-    use crate::offer::Protocol;
-
-    /// Returns the intended start and kind of the first thousand arrivals, in order.
-    fn kinds(threads: u32) -> Vec<(Duration, bool)> {
-        let plan = Plan {
-            arrivals: Arrivals::open(Pattern::Constant { per_s: 1e6 }),
-            connections: 4000,
-            threads,
-            plain_share: 0.25,
-            ..Plan::new(Protocol::Tls13)
-        };
-        let schedule = Schedule::new(&plan, Instant::now());
-        let of_thread = |thread| {
-            let mut generator = Generator::new(&plan, thread);
-            generator.begin(&schedule);
-            let at = schedule.start + Duration::from_micros(999);
-            let mut kinds = Vec::new();
-            while let Some(Next::Begins { task, .. }) = generator.next(at) {
-                kinds.push((task.intended.duration_since(schedule.start), task.is_plain));
-            }
-            kinds
-        };
-        let mut all: Vec<(Duration, bool)> = (0..threads).flat_map(of_thread).collect();
-        all.sort_unstable();
-        all
-    }
-
-    #[test]
-    fn plain_arrivals_do_not_depend_on_the_threads() {
-        let flags = |threads| kinds(threads).into_iter().map(|(_, is_plain)| is_plain);
-        let single: Vec<bool> = flags(1).collect();
-        assert_eq!(single, flags(3).collect::<Vec<_>>());
-        let plain = single.iter().filter(|&&is_plain| is_plain).count();
-        // the standard deviation is 14
-        assert!(single.len() == 1000 && plain.abs_diff(250) < 60, "{plain} of {}", single.len());
-    }
 
     #[test]
     fn draws_match_the_share_and_depend_on_the_seed() {

@@ -142,21 +142,6 @@ mod tests {
     }
 
     #[test]
-    fn the_parts_of_threads_add_up_to_the_whole() {
-        for pattern in patterns() {
-            let whole: Vec<Arrival> = Sequence::new(pattern, 7).take(1200).collect();
-            for threads in [1, 2, 3, 7] {
-                let part = |thread| Sequence::new(pattern, 7).part(thread, threads);
-                let mut parts: Vec<Arrival> = (0..threads)
-                    .flat_map(|thread| part(thread).take_while(|arrival| arrival.number < 1200))
-                    .collect();
-                parts.sort_unstable_by_key(|arrival| arrival.number);
-                assert_eq!(parts, whole, "{pattern:?} on {threads} threads");
-            }
-        }
-    }
-
-    #[test]
     fn constant_gaps_do_not_vary() {
         let (mean, variance) = moments(&gaps(Pattern::Constant { per_s: PER_S }, 1, 10_000));
         assert!((mean - 1.0).abs() < 1e-6 && variance < 1e-6, "{mean} {variance}");

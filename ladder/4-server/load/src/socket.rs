@@ -173,17 +173,6 @@ mod tests {
     }
 
     #[test]
-    fn too_many_descriptors_are_refused_in_one_line() {
-        let plan = Plan::new(crate::offer::Protocol::Tls13);
-        let many = Plan { connections: u32::MAX, ..plan.clone() };
-        let error = reserve_descriptors(&many).unwrap_err();
-        assert!(matches!(error, Error::FileDescriptors { .. }));
-        let text = error.to_string();
-        assert!(text.contains("ulimit -n") && !text.contains('\n'), "{text}");
-        reserve_descriptors(&plan).unwrap();
-    }
-
-    #[test]
     fn errors_of_this_process_are_distinguished_from_the_servers() {
         let of = |errno: Errno| Error::of_socket("open a socket", errno.into());
         assert!(matches!(of(Errno::MFILE), Error::FileDescriptors { .. }));

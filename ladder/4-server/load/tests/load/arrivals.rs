@@ -1,7 +1,5 @@
 //! Open loops begin arrivals on time, measure from the intended start, and lose no arrival.
 
-use std::time::Instant;
-
 use tollgate_load::{
     Arrivals, Exchange, Finding, Latency, Outcome, Pattern, Plan, Protocol, Think, Verdict,
 };
@@ -99,20 +97,4 @@ fn arrivals_without_free_connection_wait_or_drop_and_are_counted() {
     assert_eq!(outcome.transaction().map(Latency::count), None, "no figure");
     let in_series: u64 = outcome.series.iter().map(|point| point.dropped).sum();
     assert!(in_series >= offered.dropped, "{outcome}");
-}
-
-#[test]
-fn think_time_lowers_the_rate() {
-    let think = Think::Constant { ms: 100.0 };
-    let plan = Plan {
-        arrivals: Arrivals::Closed { think },
-        warm_up_ms: 0,
-        ..open(Pattern::Constant { per_s: 1.0 }, 500)
-    };
-    let plan = Plan { connections: 4, ..plan };
-    let start = Instant::now();
-    let outcome = outcome(&plan, |_| Behavior::Good);
-    // at most six transactions in half a second on each of four connections, and one probe
-    assert!(outcome.whole.attempts <= 25, "{outcome} in {:?}", start.elapsed());
-    assert!(outcome.whole.attempts > 4 || start.elapsed().as_secs() > 1, "{outcome}");
 }
