@@ -170,12 +170,13 @@ mod tests {
 
     use super::*;
     use crate::arrival_counts::ArrivalCounts;
-    use crate::counts::Counts;
+    use crate::counts::{Counts, Resumptions};
     use crate::cpu::ClientCpu;
     use crate::host_conditions::HostConditions;
     use crate::offer::Protocol;
     use crate::part::Part;
     use crate::phase::{Cause, Failure, Phase};
+    use crate::resumption::{Mechanism, Resume};
     use crate::schedule::Schedule;
 
     const SEEN: Seen =
@@ -257,7 +258,7 @@ mod tests {
 
     #[test]
     fn each_reason_makes_a_run_invalid() {
-        let rows: [Row; 13] = [
+        let rows: [Row; 16] = [
             (|case| case.part.client_cpu = client(0.97, 0.0), &["97 % of a core"]),
             (
                 |case| {
@@ -274,6 +275,22 @@ mod tests {
             (
                 |case| case.seen = Some(Ok(Seen { body_bytes: Some(14_336_001), ..SEEN })),
                 &["14336000 bytes", "14336001"],
+            ),
+            (
+                |case| case.seen = Some(Ok(Seen { handshakes: 1001, ..SEEN })),
+                &["counted 1000 confirmed handshakes", "has 1001"],
+            ),
+            (|case| case.seen = Some(Ok(Seen { resumed: 2, ..SEEN })), &["2 of 1000 sessions"]),
+            (
+                |case| {
+                    case.plan.resume = Some(Resume { share: 1.0, by: Mechanism::Psk });
+                    let (offered, accepted) = (1000, 1000);
+                    let all = Resumptions { offered, accepted, ..Resumptions::default() };
+                    case.part.tally.whole.resumptions = all;
+                    case.part.tally.sustain.resumptions = all;
+                    case.seen = Some(Ok(Seen { resumed: 1001, ..SEEN }));
+                },
+                &["counted 1000 resumed sessions", "has 1001"],
             ),
             (|case| case.part.host.clock_drift = 0.5, &["clocks disagree"]),
             (|case| case.part.tally.whole.responses = 0, &["counted 0 complete responses"]),

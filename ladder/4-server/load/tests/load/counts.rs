@@ -12,17 +12,12 @@ use tollgate_load::{
     Protocol, Server, Target, Think, Verdict, Verify, run,
 };
 
-use crate::tls_server::{Behavior, Counter, Script, TlsServer};
-use crate::{confirmed, load, plan, until};
+use crate::tls_server::{Behavior, Script, TlsServer};
+use crate::{confirmed, load, plan};
 
 /// Runs a plan against a server with this script, with enough connections for the assertions.
 fn outcome(plan: &Plan, script: Script) -> Outcome {
-    outcome_with(plan, script, |_| {})
-}
-
-/// Does as [`outcome`], with a changed referee.
-fn outcome_with(plan: &Plan, script: Script, change: fn(&mut Counter)) -> Outcome {
-    confirmed(plan, script, change, |outcome| {
+    confirmed(plan, script, |outcome| {
         outcome.whole.attempts >= ENOUGH && outcome.sustain.transactions > 0
     })
 }
@@ -95,13 +90,6 @@ fn five(script: Script, change: fn(&mut Plan), phase: Phase, cause: &Cause) -> O
     );
     assert!(told, "{outcome}");
     outcome
-}
-
-#[test]
-fn an_alert_is_counted_in_its_phase() {
-    const ALERT: Behavior = Behavior::Says(&[21, 3, 3, 0, 2, 2, 40]);
-    let outcome = five(faulty!(ALERT), |_| {}, Phase::Hello, &Cause::Alert(40));
-    assert!(outcome.to_string().contains("handshake_failure"), "{outcome}");
 }
 
 #[test]
@@ -201,35 +189,6 @@ fn a_server_that_stops_during_a_run_gives_no_figure_and_a_clear_message() {
 }
 
 #[test]
-fn a_disagreeing_referee_makes_a_run_invalid_with_both_numbers() {
-    let outcome = outcome_with(&plan(Protocol::Tls13), GOOD, |referee| {
-        (referee.surplus, referee.resumed) = (1, 2);
-    });
-    let confirmed = outcome.whole.confirmed;
-    let expected = [
-        Finding::RefereeHandshakes { client: confirmed, server: confirmed + 1 },
-        Finding::Resumed { count: 2, handshakes: confirmed + 1 },
-    ];
-    assert_eq!(outcome.reasons, expected);
-    assert_eq!((outcome.verdict, outcome.sessions_per_s()), (Verdict::Invalid, None));
-    let text = outcome.to_string();
-    let numbers = format!("counted {confirmed} confirmed handshakes");
-    assert!(text.contains(&numbers) && text.contains(&format!("has {}", confirmed + 1)), "{text}");
-}
-
-#[test]
-fn without_referee_it_is_unconfirmed() {
-    let server = TlsServer::start(GOOD);
-    let enough = |outcome: &Outcome| outcome.sustain.transactions > 0;
-    let outcome = until(&plan(Protocol::Tls13), enough, |plan| {
-        load(plan, Server::new("rustls", server.target()))
-    });
-    assert_eq!(outcome.verdict, Verdict::Unconfirmed);
-    assert!(outcome.to_string().contains("client-side only"));
-    assert!(outcome.sessions_per_s().is_some());
-}
-
-#[test]
 fn impossible_runs_are_refused_before_any_load() {
     let error = |script: Script, change: fn(&mut Plan)| {
         let server = TlsServer::start(script);
@@ -286,7 +245,7 @@ const FAULTS: Script = |number| match number / 5 {
 #[test]
 fn every_fault_is_counted_under_its_name_and_no_count_is_lost() {
     let plan = Plan { connections: 8, ..plan(Protocol::Tls13) };
-    let outcome = confirmed(&plan, FAULTS, |_| {}, |outcome| outcome.whole.attempts >= 180);
+    let outcome = confirmed(&plan, FAULTS, |outcome| outcome.whole.attempts >= 180);
     let whole = &outcome.whole;
     assert_eq!(whole.attempts, whole.ended() + outcome.abandoned, "{outcome}");
     assert!(whole.confirmed <= outcome.seen.unwrap().handshakes, "{outcome}");

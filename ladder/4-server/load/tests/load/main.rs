@@ -20,7 +20,7 @@ mod tls_server;
 
 use tollgate_load::{Finding, Limits, Outcome, Plan, Protocol, Server, run};
 
-use tls_server::{Counter, Script, TlsServer};
+use tls_server::{Script, TlsServer};
 
 /// Returns a short plan. Other tests run at the same time, so steadiness and client load are not
 /// judged.
@@ -59,23 +59,12 @@ fn until(
     panic!("this machine is too busy, even for {} ms", plan.sustain_ms / 4);
 }
 
-/// Runs `plan` against a server with this script and a changed referee until an outcome is `enough`
-/// and has no stall.
-fn confirmed(
-    plan: &Plan,
-    script: Script,
-    change: fn(&mut Counter),
-    enough: impl Fn(&Outcome) -> bool,
-) -> Outcome {
+/// Runs `plan` against a server with this script until an outcome is `enough` and has no stall.
+fn confirmed(plan: &Plan, script: Script, enough: impl Fn(&Outcome) -> bool) -> Outcome {
     let steady = |outcome: &Outcome| !outcome.reasons.contains(&Finding::Stalled);
     until(
         plan,
         |outcome| enough(outcome) && steady(outcome),
-        |plan| {
-            let server = TlsServer::start(script);
-            let mut referee = server.referee();
-            change(&mut referee);
-            load(plan, Server::new("rustls", server.target()).with_referee(referee))
-        },
+        |plan| load(plan, TlsServer::start(script).side()),
     )
 }

@@ -5,7 +5,7 @@ use tollgate_load::{
     Close, Exchange, Finding, Mechanism, Outcome, Plan, Protocol, Resume, Resumptions, Verdict,
 };
 
-use crate::tls_server::{Behavior, Counter, Script};
+use crate::tls_server::{Behavior, Script};
 use crate::{confirmed, plan};
 
 /// Enough sessions that a few at the boundaries of the sustained part change the share by less than
@@ -19,8 +19,8 @@ fn resuming(protocol: Protocol, share: f64, by: Mechanism) -> Plan {
     Plan { resume: Some(Resume { share, by }), exchange, close, ..plan(protocol) }
 }
 
-fn outcome(plan: &Plan, script: Script, change: fn(&mut Counter)) -> Outcome {
-    confirmed(plan, script, change, |outcome| outcome.sustain.confirmed >= ENOUGH)
+fn outcome(plan: &Plan, script: Script) -> Outcome {
+    confirmed(plan, script, |outcome| outcome.sustain.confirmed >= ENOUGH)
 }
 
 #[test]
@@ -31,7 +31,7 @@ fn the_planned_share_is_resumed() {
         (Protocol::Tls12X25519, Mechanism::SessionId, 0.3, Close::RstAfterConfirm),
     ] {
         let plan = Plan { close, threads: 2, ..resuming(protocol, share, by) };
-        let outcome = outcome(&plan, |_| Behavior::Good, |_| {});
+        let outcome = outcome(&plan, |_| Behavior::Good);
         assert_eq!(outcome.verdict, Verdict::Valid, "{outcome}");
         let (whole, seen) = (&outcome.whole, outcome.seen.unwrap());
         let Resumptions { offered, accepted, refused, starved, early_data } = whole.resumptions;
@@ -51,7 +51,7 @@ fn the_planned_share_is_resumed() {
 fn early_data_answered_at_once_ends_with_a_complete_handshake() {
     // the server answers before the client's Finished, and counts the handshake after it
     let plan = resuming(Protocol::Tls13, 0.5, Mechanism::EarlyData);
-    let outcome = outcome(&plan, |_| Behavior::Early, |_| {});
+    let outcome = outcome(&plan, |_| Behavior::Early);
     assert_eq!(outcome.verdict, Verdict::Valid, "{outcome}");
     let Resumptions { accepted, early_data, .. } = outcome.whole.resumptions;
     assert!(early_data > 0 && early_data == accepted, "{outcome}");
@@ -64,7 +64,7 @@ fn a_request_too_long_for_early_data_follows_the_handshake() {
         requests_per_connection: 2.0,
         ..resuming(Protocol::Tls13, 0.5, Mechanism::EarlyData)
     };
-    let outcome = outcome(&plan, |_| Behavior::LittleEarly, |_| {});
+    let outcome = outcome(&plan, |_| Behavior::LittleEarly);
     let whole = &outcome.whole;
     assert!(whole.resumptions.accepted > 0 && whole.resumptions.early_data == 0, "{outcome}");
     assert_eq!((whole.transactions, whole.responses), (whole.attempts, 2 * whole.attempts));
@@ -81,7 +81,7 @@ fn a_server_without_such_sessions_is_off_plan() {
     ];
     for (protocol, by, script) in without {
         let plan = resuming(protocol, 0.5, by);
-        let outcome = outcome(&plan, script, |_| {});
+        let outcome = outcome(&plan, script);
         assert_eq!((outcome.verdict, outcome.sessions_per_s()), (Verdict::Invalid, None));
         let [Finding::ResumedOffPlan { planned, achieved, offered: 0, starved, .. }] =
             &outcome.reasons[..]
@@ -96,24 +96,12 @@ fn a_server_without_such_sessions_is_off_plan() {
 #[test]
 fn refused_sessions_are_counted_and_off_plan() {
     let plan = resuming(Protocol::Tls12X25519, 1.0, Mechanism::SessionId);
-    let outcome = outcome(
-        &plan,
-        |number| if number % 3 == 0 { Behavior::Forgetful } else { Behavior::Good },
-        |_| {},
-    );
+    let outcome =
+        outcome(&plan, |number| if number % 3 == 0 { Behavior::Forgetful } else { Behavior::Good });
     let Resumptions { offered, accepted, refused, .. } = outcome.whole.resumptions;
     assert!(refused > 0 && accepted > 0 && offered == accepted + refused, "{outcome}");
     assert_eq!(outcome.seen.unwrap().resumed, accepted, "{outcome}");
     let is_told = |finding: &Finding| matches!(finding, Finding::ResumedOffPlan { .. });
     assert!(outcome.reasons.iter().any(is_told), "{outcome}");
     assert_eq!(outcome.whole.transactions, outcome.whole.attempts);
-}
-
-#[test]
-fn a_log_with_another_count_of_resumed_sessions_makes_a_run_invalid() {
-    let plan = resuming(Protocol::Tls13, 0.5, Mechanism::Psk);
-    let outcome = outcome(&plan, |_| Behavior::Good, |referee| referee.resumed = 1);
-    let client = outcome.whole.resumptions.accepted;
-    let expected = Finding::RefereeResumed { client, server: client + 1 };
-    assert_eq!(outcome.reasons, [expected], "{outcome}");
 }

@@ -154,7 +154,7 @@ impl TlsServer {
     }
 
     pub(crate) fn referee(&self) -> Counter {
-        Counter { shared: Arc::clone(&self.shared), before: [0; 3], surplus: 0, resumed: 0 }
+        Counter { shared: Arc::clone(&self.shared), before: [0; 3], surplus: 0 }
     }
 
     /// Returns the number of answered requests.
@@ -336,8 +336,6 @@ pub(crate) struct Counter {
     before: [u64; 3],
     /// Handshakes to add to the count.
     pub(crate) surplus: u64,
-    /// Resumed sessions to add to the count.
-    pub(crate) resumed: u64,
 }
 
 impl Counter {
@@ -359,7 +357,7 @@ impl Referee for Counter {
         Ok(Seen {
             handshakes: handshakes - self.before[0] + self.surplus,
             requests: requests - self.before[1],
-            resumed: resumed - self.before[2] + self.resumed,
+            resumed: resumed - self.before[2],
             failed: 0,
             body_bytes: None,
         })
