@@ -176,8 +176,9 @@ fn invalid(why: &str) -> io::Error {
 
 #[cfg(test)]
 mod tests {
-    use std::fs::OpenOptions;
     use std::io::Write as _;
+
+    use tempfile::NamedTempFile;
 
     use super::*;
 
@@ -191,58 +192,41 @@ mod tests {
         r#""target":"/bytes/14336","status":200,"bytes":14336,"complete":true,"took_us":90}"#
     );
 
-    struct Log {
-        path: PathBuf,
-        file: File,
+    /// Returns a new log, and a referee of its lines from now on.
+    fn marked() -> (NamedTempFile, AccessLog) {
+        let log = NamedTempFile::new().unwrap();
+        let mut referee = AccessLog::open(log.path()).unwrap();
+        referee.mark().unwrap();
+        (log, referee)
     }
 
-    impl Log {
-        fn new(name: &str) -> Self {
-            let name = format!("tollgate-load-{name}-{}.log", std::process::id());
-            let path = std::env::temp_dir().join(name);
-            let file = OpenOptions::new().create(true).append(true).open(&path).unwrap();
-            Self { path, file }
-        }
-
-        /// Returns a new log, and a referee of its lines from now on.
-        fn marked(name: &str) -> (Self, AccessLog) {
-            let log = Self::new(name);
-            let mut referee = AccessLog::open(&log.path).unwrap();
-            referee.mark().unwrap();
-            (log, referee)
-        }
-
-        fn write(&mut self, text: &str) {
-            self.file.write_all(text.as_bytes()).unwrap();
-        }
-    }
-
-    impl Drop for Log {
-        fn drop(&mut self) {
-            let _ = std::fs::remove_file(&self.path);
-        }
+    fn write(log: &mut NamedTempFile, text: &str) {
+        log.write_all(text.as_bytes()).unwrap();
     }
 
     #[test]
     fn only_complete_lines_after_the_mark_count() {
-        let mut log = Log::new("lines");
-        log.write("{\"event\":\"start\",\"schema\":2}\n");
-        log.write(&format!("{HANDSHAKE}\n{REQUEST}\n"));
-        let mut referee = AccessLog::open(&log.path).unwrap();
+        let mut log = NamedTempFile::new().unwrap();
+        write(&mut log, "{\"event\":\"start\",\"schema\":2}\n");
+        write(&mut log, &format!("{HANDSHAKE}\n{REQUEST}\n"));
+        let mut referee = AccessLog::open(log.path()).unwrap();
         referee.mark().unwrap();
         assert_eq!(referee.seen().unwrap(), NOTHING);
         let resumed = HANDSHAKE.replace("full", "resumed");
         let failed = HANDSHAKE.replace("full", "failed");
         let cut = REQUEST.replace("true", "false");
         let missing = REQUEST.replace("200", "404");
-        log.write(&format!("{HANDSHAKE}\n{resumed}\n{failed}\n\n{REQUEST}\n{cut}\n{missing}\n"));
-        log.write(&HANDSHAKE[..50]);
+        write(
+            &mut log,
+            &format!("{HANDSHAKE}\n{resumed}\n{failed}\n\n{REQUEST}\n{cut}\n{missing}\n"),
+        );
+        write(&mut log, &HANDSHAKE[..50]);
         let body_bytes = Some(14_336);
         let expected = Seen { handshakes: 2, resumed: 1, failed: 1, requests: 1, body_bytes };
         assert_eq!(referee.seen().unwrap(), expected);
-        log.write(&HANDSHAKE[50..]);
+        write(&mut log, &HANDSHAKE[50..]);
         assert_eq!(referee.seen().unwrap(), expected);
-        log.write("\n{\"event\":\"stop\",\"lines\":9,\"lost\":0}\n");
+        write(&mut log, "\n{\"event\":\"stop\",\"lines\":9,\"lost\":0}\n");
         assert_eq!(referee.seen().unwrap().handshakes, 3);
     }
 
@@ -253,21 +237,22 @@ mod tests {
 
     #[test]
     fn in_logs_of_other_servers_the_first_request_counts_the_handshake() {
-        let (mut log, mut referee) = Log::marked("foreign");
+        let (mut log, mut referee) = marked();
         let change = |from: &str, to: &str| FOREIGN.replace(from, to);
-        log.write(FOREIGN);
-        log.write(&change("request=1", "request=2"));
-        log.write(&change("reused=.", "reused=r"));
-        log.write(&change("done=OK", "done="));
-        log.write(&change("proto=TLSv1.3", "proto=-"));
+        write(&mut log, FOREIGN);
+        write(&mut log, &change("request=1", "request=2"));
+        write(&mut log, &change("reused=.", "reused=r"));
+        write(&mut log, &change("done=OK", "done="));
+        write(&mut log, &change("proto=TLSv1.3", "proto=-"));
         let body_bytes = Some(4 * 14_336);
         let expected = Seen { handshakes: 3, resumed: 1, failed: 0, requests: 4, body_bytes };
         assert_eq!(referee.seen().unwrap(), expected);
-        log.write(concat!(
+        let haproxy = concat!(
             "127.0.0.1:5 [22/Nov/2026:08:00:00.000] tls tls/<NOSRV> 0/-1/-1/-1/0 200 14400 - - ",
             "LR-- 1/1/0/0/0 0/0 \"GET / HTTP/1.1\" request=1 done=LR reused=0 proto=TLSv1.2\n",
             "127.0.0.1:6 [22/Nov/2026:08:00:00.000] tls/1: SSL handshake failure\n",
-        ));
+        );
+        write(&mut log, haproxy);
         let seen = referee.seen().unwrap();
         assert_eq!((seen.handshakes, seen.failed, seen.requests), (4, 1, 5));
         assert_eq!(seen.body_bytes, None, "HAProxy counts heads too");
@@ -275,19 +260,17 @@ mod tests {
 
     #[test]
     fn a_log_without_the_fields_is_an_error() {
-        for (name, from, to, why) in [
-            ("number", "request=1 ", "", "request="),
-            ("done", "done=OK ", "", "done="),
-            ("reused", "reused=. ", "", "reused="),
-        ] {
-            let (mut log, mut referee) = Log::marked(name);
-            log.write(&FOREIGN.replace(from, to));
+        for (field, why) in
+            [("request=1 ", "request="), ("done=OK ", "done="), ("reused=. ", "reused=")]
+        {
+            let (mut log, mut referee) = marked();
+            write(&mut log, &FOREIGN.replace(field, ""));
             let error = referee.seen().unwrap_err().to_string();
             assert!(error.contains(why) && error.contains("docs/bench-url.md"), "{error}");
         }
-        let (mut log, referee) = Log::marked("format");
+        let (mut log, referee) = marked();
         let mut referee = referee.written_as(LogFormat::Haproxy);
-        log.write(FOREIGN);
+        write(&mut log, FOREIGN);
         assert!(referee.seen().unwrap_err().to_string().contains("HAProxy"));
     }
 
@@ -300,17 +283,17 @@ mod tests {
             ("other", "127.0.0.1 - - GET / 200", "not an access-log line"),
             ("long", &"x".repeat(LINE_BYTES_MAX + 1), "64 KiB"),
         ] {
-            let (mut log, mut referee) = Log::marked(name);
-            log.write(text);
-            log.write("\n");
+            let (mut log, mut referee) = marked();
+            write(&mut log, text);
+            write(&mut log, "\n");
             let error = referee.seen().unwrap_err().to_string();
             assert!(error.contains(why), "{name}: {error}");
         }
-        let mut log = Log::new("short");
-        log.write(&format!("{HANDSHAKE}\n"));
-        let mut referee = AccessLog::open(&log.path).unwrap();
+        let mut log = NamedTempFile::new().unwrap();
+        write(&mut log, &format!("{HANDSHAKE}\n"));
+        let mut referee = AccessLog::open(log.path()).unwrap();
         referee.mark().unwrap();
-        log.file.set_len(0).unwrap();
+        log.as_file().set_len(0).unwrap();
         assert!(referee.seen().unwrap_err().to_string().contains("shorter"));
         assert!(AccessLog::open("/nonexistent/access.log").is_err());
     }

@@ -248,7 +248,8 @@ mod tests {
     #[test]
     fn a_good_run_is_valid_with_a_referee() {
         assert_eq!(judged(|_| {}), (Verdict::Valid, Findings::default()));
-        assert_eq!(judged(|case| case.seen = None).0, Verdict::Unconfirmed);
+        let (unconfirmed, _) = judged(|case| case.seen = None);
+        assert_eq!(unconfirmed.to_string(), "UNCONFIRMED (client-side only)");
     }
 
     fn fail(case: &mut Case, phase: Phase, cause: Cause) {

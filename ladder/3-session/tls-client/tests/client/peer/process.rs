@@ -2,15 +2,14 @@
 
 #![allow(clippy::print_stderr, reason = "a test that cannot run says so")]
 
-use core::sync::atomic::{AtomicU32, Ordering};
 use core::time::Duration;
 use std::io::{BufRead, BufReader};
 use std::net::TcpStream;
-use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 
 use openssl::x509::X509;
+use tempfile::TempDir;
 
 /// Timeout of every wait in these tests.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -19,57 +18,31 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const OLD: &str = "openssl_conf = init\n[init]\nssl_conf = ssl\n[ssl]\nsystem_default = default\n\
      [default]\nOptions = -ExtendedMasterSecret\n";
 
-/// The folder of a server, with its keys and certificates.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("tollgate-tls-client-{}-{number}-{name}", std::process::id());
-        let folder = Self(std::env::temp_dir().join(name));
-        std::fs::create_dir_all(&folder.0).unwrap();
-        for (kind, key) in [("rsa", super::RSA_2048), ("ec", super::EC_P256)] {
-            let (certificate, _) = super::certificate(key);
-            let pem = X509::from_der(&certificate).unwrap().to_pem().unwrap();
-            std::fs::write(folder.0.join(format!("{kind}-key.pem")), key).unwrap();
-            std::fs::write(folder.0.join(format!("{kind}-certificate.pem")), pem).unwrap();
-        }
-        folder
+/// Returns the folder of a server, with its keys and certificates.
+fn folder() -> TempDir {
+    let folder = TempDir::new().unwrap();
+    for (kind, key) in [("rsa", super::RSA_2048), ("ec", super::EC_P256)] {
+        let (certificate, _) = super::certificate(key);
+        let pem = X509::from_der(&certificate).unwrap().to_pem().unwrap();
+        std::fs::write(folder.path().join(format!("{kind}-key.pem")), key).unwrap();
+        std::fs::write(folder.path().join(format!("{kind}-certificate.pem")), pem).unwrap();
     }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
+    folder
 }
 
 /// A server in its own process. Dropping this value kills the process.
 pub(crate) struct Process {
     child: Child,
     port: u16,
-    _folder: Folder,
+    _folder: TempDir,
 }
 
 impl Process {
-    /// Returns `None`, with a message, if the program is not installed; fails in CI.
-    fn start(command: &mut Command, folder: Folder) -> Option<Self> {
-        match command.current_dir(&folder.0).spawn() {
-            Ok(child) => Some(Self { child, port: 0, _folder: folder }),
-            Err(error) => {
-                let program = command.get_program().display();
-                assert!(std::env::var_os("CI").is_none(), "no {program}: {error}");
-                eprintln!("skipped: no {program} command ({error})");
-                None
-            }
-        }
-    }
-
-    /// Starts `openssl s_server`, if it is installed.
+    /// Starts `openssl s_server`. Returns `None`, with a message, if the program is not installed;
+    /// fails in CI.
     pub(crate) fn s_server(name: &str, arguments: &[&str]) -> Option<Self> {
-        let folder = Folder::new(name);
-        let old = folder.0.join("old.cnf");
+        let folder = folder();
+        let old = folder.path().join("old.cnf");
         std::fs::write(&old, OLD).unwrap();
         let mut command = Command::new("openssl");
         command
@@ -80,10 +53,18 @@ impl Process {
             .envs((name == "old-master-secret").then_some(("OPENSSL_CONF", old)))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::null());
-        let mut server = Self::start(&mut command, folder)?;
+            .stderr(Stdio::null())
+            .current_dir(folder.path());
+        let mut child = match command.spawn() {
+            Ok(child) => child,
+            Err(error) => {
+                assert!(std::env::var_os("CI").is_none(), "no openssl: {error}");
+                eprintln!("skipped: no openssl command ({error})");
+                return None;
+            }
+        };
         // s_server prints its address: `ACCEPT 127.0.0.1:PORT`
-        let lines = BufReader::new(server.child.stdout.take().unwrap()).lines();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let (tell, told) = mpsc::channel();
         std::thread::spawn(move || {
             for line in lines.map_while(Result::ok) {
@@ -93,12 +74,16 @@ impl Process {
                 }
             }
         });
+        let mut server = Self { child, port: 0, _folder: folder };
         server.port = told.recv_timeout(PATIENCE).expect("s_server says where it listens");
         Some(server)
     }
 
     pub(crate) fn connect(&self) -> TcpStream {
-        connect(self.port).unwrap()
+        let socket = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        socket.set_read_timeout(Some(PATIENCE)).unwrap();
+        socket.set_write_timeout(Some(PATIENCE)).unwrap();
+        socket
     }
 }
 
@@ -107,11 +92,4 @@ impl Drop for Process {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
-}
-
-fn connect(port: u16) -> std::io::Result<TcpStream> {
-    let socket = TcpStream::connect(("127.0.0.1", port))?;
-    socket.set_read_timeout(Some(PATIENCE))?;
-    socket.set_write_timeout(Some(PATIENCE))?;
-    Ok(socket)
 }
