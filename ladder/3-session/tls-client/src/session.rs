@@ -126,7 +126,7 @@ impl Session {
             verify: match settings.verify_signature {
                 VerifySignature::Always => true,
                 VerifySignature::Never => false,
-                VerifySignature::Sample(n) => draw.is_multiple_of(n.get()),
+                VerifySignature::Sample { one_in } => draw.is_multiple_of(one_in.get()),
             },
             shares,
             fresh: [None, None],

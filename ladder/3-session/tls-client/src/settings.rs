@@ -11,15 +11,19 @@ use crate::suite::{KeyExchange, Suite};
 /// certificate's key.
 ///
 /// Every handshake verifies the server's Finished. TLS 1.2 with RSA key exchange has no signature.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum VerifySignature {
     /// All handshakes.
     #[default]
     Always,
     /// No handshake. An attacker in between can then impersonate the server with another key.
     Never,
-    /// One handshake in this number, chosen at random.
-    Sample(NonZeroU32),
+    /// One handshake in `one_in`, chosen at random.
+    Sample {
+        /// The inverse of the share.
+        one_in: NonZeroU32,
+    },
 }
 
 /// The lifetime of a secret: one handshake, or the whole configuration.

@@ -52,9 +52,9 @@
 //!
 //! # Skipped steps
 //!
-//! The client is made to cost less than the server: [`Verify`], [`Freshness`] and [`Close`] of the
-//! plan select the steps that it skips, and every record states them. It does not validate
-//! certificates. It always verifies the server's Finished.
+//! The client is made to cost less than the server: [`VerifySignature`], [`Freshness`] and
+//! [`Close`] of the plan select the steps that it skips, and every record states them. It does not
+//! validate certificates. It always verifies the server's Finished.
 //!
 //! ```no_run
 //! use tollgate_load::{AccessLog, Plan, Protocol, Server, Target, processes_cpu, run};
@@ -162,7 +162,7 @@ pub use offer::{Offer, Protocol};
 pub use outcome::Outcome;
 pub use part::{Part, run_part};
 pub use phase::{Cause, Failure, Phase};
-pub use plan::{Close, Exchange, Plan, Verify};
+pub use plan::{Close, Exchange, Plan};
 pub use ports::Ports;
 pub use records::{Context, Naming, records};
 pub use referee::{Referee, Seen};
@@ -179,6 +179,6 @@ pub use server_counts::{CountsMeter, ServerCounts};
 pub use sizes::Sizes;
 pub use target::Target;
 pub use times::{ByResumption, SessionTimes};
-pub use tollgate_tls_client::Freshness;
+pub use tollgate_tls_client::{Freshness, VerifySignature};
 pub use tollgate_workload::LogFormat;
 pub use verdict::Verdict;

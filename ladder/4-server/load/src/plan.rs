@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
-use tollgate_tls_client::Freshness;
+use tollgate_tls_client::{Freshness, VerifySignature};
 
 use crate::arrivals::{Arrivals, Think};
 use crate::client_timeout::ClientTimeout;
@@ -74,7 +74,7 @@ pub struct Plan {
     /// The share of transactions without TLS, drawn at random.
     pub plain_share: f64,
     /// The handshakes that verify the signature over the key exchange.
-    pub verify: Verify,
+    pub verify: VerifySignature,
     /// Key shares of the key agreement, and premaster secrets of RSA key exchange.
     pub key_share: Freshness,
     /// The end of connections.
@@ -112,21 +112,6 @@ impl Exchange {
     pub(crate) const fn is_nothing(&self) -> bool {
         matches!(self, Self::HandshakeOnly)
     }
-}
-
-/// The handshakes that verify the signature. All handshakes verify the server's Finished.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Verify {
-    /// All handshakes.
-    Always,
-    /// No handshake.
-    Never,
-    /// One handshake in `one_in`, drawn at random; 0 is refused.
-    Sample {
-        /// The inverse of the share.
-        one_in: u32,
-    },
 }
 
 words! {
@@ -184,7 +169,7 @@ impl Plan {
             resume: None,
             requests_per_connection: 1.0,
             plain_share: 0.0,
-            verify: Verify::Never,
+            verify: VerifySignature::Never,
             key_share: Freshness::Fresh,
             close: Close::RstAfterConfirm,
             limits: Limits::default(),
@@ -272,7 +257,6 @@ impl Plan {
                 "without transfer there is no request: it has no method, header fields or body",
             ),
             (sizes.is_none(), sizes.unwrap_or_default()),
-            (self.verify != Verify::Sample { one_in: 0 }, "one_in is at least 1"),
             (self.limits.are_shares(), "limits are shares in [0, 1]"),
             (broken.is_none(), broken.unwrap_or_default()),
             (resume.is_none(), resume.unwrap_or_default()),
@@ -406,7 +390,6 @@ mod tests {
         refused(|p| p.phase_ms_max = 0, "phase_ms_max");
         refused(|p| (p.warm_up_ms, p.transactions) = (0, Some(0)), "transactions are");
         refused(|p| p.transactions = Some(5), "no warm-up");
-        refused(|p| p.verify = Verify::Sample { one_in: 0 }, "one_in");
         refused(|p| p.limits.errors = f64::NAN, "limits");
         refused(|p| p.requests_per_connection = 0.5, "requests_per_connection");
         refused(|p| p.requests_per_connection = f64::NAN, "requests_per_connection");

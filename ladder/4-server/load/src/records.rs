@@ -7,6 +7,7 @@ use tollgate_record::vocabulary as word;
 use tollgate_record::{
     BadSubject, Estimate, Kind, Machine, Quantity, Record, Service, Subject, Topic, Unit,
 };
+use tollgate_tls_client::VerifySignature;
 
 use crate::compare::Comparison;
 use crate::counts::Counts;
@@ -14,7 +15,7 @@ use crate::disclosure;
 use crate::latency::Latency;
 use crate::limits::Limits;
 use crate::outcome::Outcome;
-use crate::plan::{Exchange, Plan, Verify};
+use crate::plan::{Exchange, Plan};
 use crate::times::{ByResumption, SessionTimes};
 use crate::verdict::Verdict;
 
@@ -280,9 +281,9 @@ fn doubts(rounds: &[Outcome]) -> Vec<String> {
 fn conditions(rounds: &[Outcome]) -> BTreeMap<String, String> {
     let plan = &rounds[0].plan;
     let verify = match plan.verify {
-        Verify::Always => "always".to_owned(),
-        Verify::Never => "never".to_owned(),
-        Verify::Sample { one_in } => format!("one in {one_in}"),
+        VerifySignature::Always => "always".to_owned(),
+        VerifySignature::Never => "never".to_owned(),
+        VerifySignature::Sample { one_in } => format!("one in {one_in}"),
     };
     let count = |of: fn(&Counts) -> u64| rounds.iter().map(|round| of(&round.whole)).sum::<u64>();
     let (verified, done) = (count(|of| of.signatures_verified), count(|of| of.client_done));

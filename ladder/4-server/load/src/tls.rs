@@ -1,11 +1,9 @@
 //! The TLS client's configuration for a plan.
 
-use core::num::NonZeroU32;
-
-use tollgate_tls_client::{Config, Settings, VerifySignature};
+use tollgate_tls_client::{Config, Settings};
 
 use crate::error::Error;
-use crate::plan::{Plan, Verify};
+use crate::plan::Plan;
 use crate::resumption::Mechanism;
 use crate::target::Target;
 
@@ -14,20 +12,13 @@ use crate::target::Target;
 pub(crate) fn config(plan: &Plan, target: &Target) -> Result<Config, Error> {
     let offered = plan.offer.settings(plan.protocol);
     let offered = offered.ok_or(Error::Plan("this client does not know the suite or group"))?;
-    let verify_signature = match plan.verify {
-        Verify::Always => VerifySignature::Always,
-        Verify::Never => VerifySignature::Never,
-        Verify::Sample { one_in } => VerifySignature::Sample(
-            NonZeroU32::new(one_in).ok_or(Error::Plan("one_in is at least 1"))?,
-        ),
-    };
     let by = plan.resume.map(|resume| resume.by);
     let settings = Settings {
         // request no tickets for session IDs: the server would prefer tickets
         tickets: by != Some(Mechanism::SessionId),
         save_sessions: by.is_some(),
         server_name: target.server_name().map(str::to_owned),
-        verify_signature,
+        verify_signature: plan.verify,
         key_share: plan.key_share,
         premaster: plan.key_share,
         ..offered

@@ -12,7 +12,7 @@ use std::thread::sleep;
 use std::time::Instant;
 
 use tollgate_load::{
-    AccessLog, Exchange, Limits, Outcome, Plan, Protocol, Server, Target, Verify, run,
+    AccessLog, Exchange, Limits, Outcome, Plan, Protocol, Server, Target, VerifySignature, run,
 };
 use tollgate_server::Certificate;
 use tollgate_stock_servers::{Error, Product, Running, Settings, module};
@@ -156,7 +156,7 @@ fn load(running: &Running, protocol: Protocol) -> Result<Outcome, tollgate_load:
         warm_up_ms: 20,
         sustain_ms: 300,
         exchange: Exchange::bytes(1000),
-        verify: Verify::Always,
+        verify: VerifySignature::Always,
         limits: Limits::of_counts(),
         ..Plan::new(protocol)
     };

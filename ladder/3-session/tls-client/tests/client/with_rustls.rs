@@ -187,7 +187,7 @@ fn every_scheme_is_verified() {
 
 #[test]
 fn unverified_wrong_signatures_go_unnoticed() {
-    let one_in = |n| VerifySignature::Sample(NonZeroU32::new(n).unwrap());
+    let one_in = |n| VerifySignature::Sample { one_in: NonZeroU32::new(n).unwrap() };
     for suite in [ECDHE, TLS13] {
         let server = Server { lies: true, ..Server::new(suite, &[Group::X25519]) };
         let passes = |verify_signature| {

@@ -8,11 +8,12 @@ use std::thread;
 use openssl::pkey::PKey;
 use openssl::ssl::{ErrorCode, Ssl, SslContext, SslMethod, SslStream};
 use openssl::x509::X509;
+use tollgate_tls_client::VerifySignature;
 
 use super::*;
 use crate::arrivals::{Arrivals, Pattern};
 use crate::offer::Protocol;
-use crate::plan::{Close, Exchange, Verify};
+use crate::plan::{Close, Exchange};
 use crate::resumption::{Mechanism, Resume};
 use crate::target::Target;
 use crate::tls_config::identity;
@@ -125,7 +126,7 @@ fn secure_transactions_allocate_only_for_the_key_agreement() {
         (Protocol::Tls13, Mechanism::Psk),
     ] {
         for resume in [None, Some(Resume { share: 0.5, by })] {
-            let plan = Plan { resume, verify: Verify::Always, ..plan(protocol) };
+            let plan = Plan { resume, verify: VerifySignature::Always, ..plan(protocol) };
             let (count, tally) = run(&plan, |stream| {
                 accept(&context, stream).iter_mut().for_each(answer);
             });

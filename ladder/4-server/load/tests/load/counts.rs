@@ -1,6 +1,7 @@
 //! Successes and failures are counted exactly, in their phase, and judged.
 
 use core::net::SocketAddr;
+use core::num::NonZeroU32;
 use core::time::Duration;
 use std::net::TcpListener;
 use std::thread;
@@ -9,7 +10,7 @@ use std::time::Instant;
 use socket2::{Domain, Socket, Type};
 use tollgate_load::{
     Arrivals, Cause, Close, Error, Exchange, Failure, Finding, Outcome, Pattern, Phase, Plan,
-    Protocol, Server, Target, Think, Verdict, Verify, run,
+    Protocol, Server, Target, Think, Verdict, VerifySignature, run,
 };
 
 use crate::tls_server::{Behavior, Script, TlsServer};
@@ -31,8 +32,8 @@ const GOOD: Script = |_| Behavior::Good;
 fn every_transaction_is_in_the_servers_count() {
     for protocol in [Protocol::Tls12X25519, Protocol::Tls12P256, Protocol::Tls13] {
         for close in [Close::Fin, Close::RstAfterConfirm] {
-            let plan =
-                Plan { close, threads: 2, verify: Verify::Sample { one_in: 4 }, ..plan(protocol) };
+            let verify = VerifySignature::Sample { one_in: NonZeroU32::new(4).unwrap() };
+            let plan = Plan { close, threads: 2, verify, ..plan(protocol) };
             let outcome = outcome(&plan, GOOD);
             assert_eq!(outcome.verdict, Verdict::Valid, "{outcome}");
             let (whole, seen) = (&outcome.whole, outcome.seen.unwrap());

@@ -11,7 +11,7 @@ use std::{env, fs};
 
 use tollgate_load::{
     AccessLog, Descriptions, Exchange, Limits, Offer, Outcome, Plan, Protocol, Server, Target,
-    Verify, run,
+    VerifySignature, run,
 };
 use tollgate_server::Certificate;
 use tollgate_stock_servers::{Error, Product, Running, Settings, module};
@@ -150,7 +150,7 @@ pub(crate) fn plan(protocol: Protocol, sustain_ms: u64) -> Plan {
         warm_up_ms: 20,
         sustain_ms,
         exchange: Exchange::bytes(BYTES),
-        verify: Verify::Always,
+        verify: VerifySignature::Always,
         limits: Limits::of_counts(),
         ..Plan::new(protocol)
     }

@@ -3,7 +3,7 @@
 use core::time::Duration;
 use std::collections::BTreeSet;
 
-use tollgate_load::{Exchange, Freshness, Limits, Offer, Plan, Protocol, Verify};
+use tollgate_load::{Exchange, Freshness, Limits, Offer, Plan, Protocol, VerifySignature};
 use tollgate_server::KeyKind;
 use tollgate_tls_client::KeyExchange;
 
@@ -233,9 +233,9 @@ pub(super) fn words(options: &Options) -> String {
         (None, None) => format!("one GET of {} bytes", options.bytes),
     };
     let verify = match options.verify {
-        Verify::Always => "verifies every signature".to_owned(),
-        Verify::Never => "verifies no signature".to_owned(),
-        Verify::Sample { one_in } => format!("verifies one signature in {one_in}"),
+        VerifySignature::Always => "verifies every signature".to_owned(),
+        VerifySignature::Never => "verifies no signature".to_owned(),
+        VerifySignature::Sample { one_in } => format!("verifies one signature in {one_in}"),
     };
     let share = match options.key_share {
         Freshness::Fresh => "makes a key share for each handshake",

@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use clap::builder::ArgPredicate;
 use clap::{Args, Subcommand};
 use tollgate_curves::p256::P256;
-use tollgate_load::{Close, Freshness, Objective, Plan, Protocol, Sizes, Verify};
+use tollgate_load::{Close, Freshness, Objective, Plan, Protocol, Sizes, VerifySignature};
 use tollgate_server::{Engine, KeyKind};
 use tollgate_session::SessionPlan;
 use tollgate_tls_client::Group;
@@ -189,7 +189,7 @@ pub(crate) struct Bench {
     /// Handshakes whose server signature the client verifies: never, always, or one in N
     #[arg(long, value_name = "never|always|N", default_value = "never", value_parser = verify)]
     #[arg(help_heading = SESSION)]
-    pub(crate) verify: Verify,
+    pub(crate) verify: VerifySignature,
 
     /// Sizes of bodies, which a workload sets instead of --bytes.
     #[arg(skip)]
@@ -396,11 +396,11 @@ pub(crate) fn protocol(text: &str) -> Result<Protocol, String> {
     found.ok_or_else(|| format!("give some of {}", known()))
 }
 
-pub(in crate::verbs) fn verify(text: &str) -> Result<Verify, String> {
+pub(in crate::verbs) fn verify(text: &str) -> Result<VerifySignature, String> {
     match (text, text.parse()) {
-        ("never", _) => Ok(Verify::Never),
-        ("always", _) => Ok(Verify::Always),
-        (_, Ok(one_in)) if one_in > 0 => Ok(Verify::Sample { one_in }),
+        ("never", _) => Ok(VerifySignature::Never),
+        ("always", _) => Ok(VerifySignature::Always),
+        (_, Ok(one_in)) => Ok(VerifySignature::Sample { one_in }),
         _ => Err("give never, always, or a number N from 1: one in N".to_owned()),
     }
 }
@@ -415,7 +415,7 @@ mod tests {
         let options = bench("--key-type rsa-2048,rsa-3072 --protocol tls13,tls12-rsa");
         assert_eq!(options.key.len(), 2);
         assert_eq!(options.protocol, [Protocol::Tls13, Protocol::Tls12Rsa]);
-        assert_eq!((options.bytes, options.verify), (14_336, Verify::Never));
+        assert_eq!((options.bytes, options.verify), (14_336, VerifySignature::Never));
         assert_eq!(bench("--key-type rsa-1024").key, [KeyKind::OF_2001]);
         assert_eq!(bench("--key-type ecdsa-p256").key, [KeyKind::EcdsaP256]);
         assert!(server_key("ecdsa-p384").is_err() && server_key("rsa-512").is_err());
@@ -436,7 +436,8 @@ mod tests {
             let options = bench(flags);
             assert_eq!(options.close(options.resume(true)), expected, "{flags:?}");
         }
-        let one_in = bench("--verify 10").verify;
-        assert_eq!(one_in, Verify::Sample { one_in: 10 });
+        let one_in = "10".parse().unwrap();
+        assert_eq!(bench("--verify 10").verify, VerifySignature::Sample { one_in });
+        assert!(verify("0").is_err());
     }
 }
