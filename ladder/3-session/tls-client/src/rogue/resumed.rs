@@ -131,19 +131,8 @@ fn take_psk(rogue: &mut Rogue, index: u16, with_share: bool) -> Handshake {
     if with_share {
         extensions.extend(share(&pair));
     }
-    let body = server_hello(&[7; 32], rogue.session_id(), TLS13.number(), &extensions);
-    rogue.say(Message::SERVER_HELLO, &body);
     let early = Psk::new(Hash::Sha256, &[0xAB; 32]).early();
-    let transcript = rogue.transcript.hash();
-    let secrets = {
-        // type, two lengths, group and length: together too long to match by chance
-        let before = [0, 51, 0, 38, 0, 36, 0, 29, 0, 32];
-        let at = rogue.hello.windows(before.len()).position(|bytes| bytes == before).unwrap();
-        let public = &rogue.hello[at + before.len()..][..32];
-        pair.agree(public, |shared| early.handshake(shared, transcript.as_ref())).unwrap()
-    };
-    rogue.sealing = Some(secrets.server.record_key(TLS13));
-    secrets
+    rogue.hello_tls13(&early, &pair, &extensions)
 }
 
 /// Performs this many steps of a resumed session, with early data in TLS 1.3. The session is

@@ -15,16 +15,10 @@ fn hello_body(rogue: &Rogue, random: &[u8], extensions: &[u8]) -> Vec<u8> {
     server_hello(random, rogue.session_id(), TLS13.number(), extensions)
 }
 
-/// Sends a `ServerHello` and changes keys. The client's share ends its hello.
+/// Sends a `ServerHello` and changes keys.
 fn say_hello(rogue: &mut Rogue) -> Handshake {
     let pair = KeyPair::generate(Group::X25519).unwrap();
-    let body = hello_body(rogue, &[7; 32], &[version(), share(&pair)].concat());
-    rogue.say(Message::SERVER_HELLO, &body);
-    let transcript = rogue.transcript.hash();
-    let make = |shared: &[u8]| Early::new(Hash::Sha256).handshake(shared, transcript.as_ref());
-    let secrets = pair.agree(rogue.hello.last_chunk::<32>().unwrap(), make).unwrap();
-    rogue.sealing = Some(secrets.server.record_key(TLS13));
-    secrets
+    rogue.hello_tls13(&Early::new(Hash::Sha256), &pair, &[version(), share(&pair)].concat())
 }
 
 /// Returns a client that received a `ServerHello`.

@@ -2,14 +2,10 @@
 
 use std::sync::Arc;
 
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
-use rustls::server::WebPkiClientVerifier;
-use rustls::{RootCertStore, ServerConfig, ServerConnection, version};
-use tollgate_tls_client::{
-    AlertDescription, AlertLevel, Error, Group, SessionPhase, Settings, Suite,
-};
+use rustls::ServerConnection;
+use tollgate_tls_client::{AlertDescription, AlertLevel, Error, Group, SessionPhase, Settings};
 
-use crate::peer::{ECDHE, Pair, RSA, RSA_2048, Server, TLS13, certificate, client};
+use crate::peer::{ECDHE, Pair, RSA, Server, TLS13, client};
 
 fn alert(phase: SessionPhase, description: AlertDescription) -> Result<(), Error> {
     Err(Error::Alert { phase, level: AlertLevel::FATAL, description })
@@ -48,39 +44,19 @@ fn missing_common_parameters_are_reported_in_phase_hello() {
     }
 }
 
-/// Returns a server that requires a client certificate.
-fn demanding(suite: Suite) -> ServerConnection {
-    let (certificate, key) = certificate(RSA_2048);
-    let provider = Server::new(suite, &[Group::X25519]).provider();
-    let mut roots = RootCertStore::empty();
-    roots.add(CertificateDer::from(certificate.clone())).unwrap();
-    let verifier =
-        WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider));
-    let version = if suite == TLS13 { &version::TLS13 } else { &version::TLS12 };
-    let config = ServerConfig::builder_with_provider(provider)
-        .with_protocol_versions(&[version])
-        .unwrap()
-        .with_client_cert_verifier(verifier.build().unwrap())
-        .with_single_cert(
-            vec![CertificateDer::from(certificate)],
-            PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key)),
-        )
-        .unwrap();
-    ServerConnection::new(Arc::new(config)).unwrap()
-}
-
 /// In TLS 1.3 the client has finished before the server refuses it. A finished client therefore
 /// does not mean that the server has confirmed the handshake.
 #[test]
 fn a_refused_client_gets_an_alert_in_phase_finished_or_confirm() {
-    let settings = Settings::new(ECDHE);
-    let mut pair = Pair::of_connections(client(settings), demanding(ECDHE));
+    let demanding =
+        |suite| Server { demands_certificate: true, ..Server::new(suite, &[Group::X25519]) };
+    let mut pair = Pair::new(Settings::new(ECDHE), &demanding(ECDHE));
     let expected = alert(SessionPhase::Finished, AlertDescription::CERTIFICATE_REQUIRED);
     assert_eq!(pair.run(), expected);
     assert!(pair.client.facts().client_certificate_asked);
     assert!(!pair.client.is_established());
 
-    let mut pair = Pair::of_connections(client(Settings::new(TLS13)), demanding(TLS13));
+    let mut pair = Pair::new(Settings::new(TLS13), &demanding(TLS13));
     assert_eq!(pair.run(), alert(SessionPhase::Confirm, AlertDescription::CERTIFICATE_REQUIRED));
     assert!(pair.client.facts().client_certificate_asked);
     assert!(pair.client.is_established() && pair.client.confirmation().is_none());
@@ -109,12 +85,4 @@ fn a_stream_that_ends_early_is_an_error_in_its_phase() {
         assert_eq!(pair.client.end_of_stream(), ended(phase));
         assert!(pair.client.send(b"more").is_err());
     }
-}
-
-#[test]
-fn other_protocols_are_reported_as_such() {
-    let mut client = client(Settings::new(TLS13));
-    let error = client.read_tls(b"HTTP/1.1 400 Bad Request\r\n", |_| ()).unwrap_err();
-    assert_eq!(error.phase(), Some(SessionPhase::Hello));
-    assert!(error.to_string().contains("does the port speak TLS?"), "{error}");
 }

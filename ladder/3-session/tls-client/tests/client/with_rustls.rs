@@ -9,7 +9,6 @@ use tollgate_tls_client::{
     VerifySignature, Violation,
 };
 
-use crate::peer;
 use crate::peer::{
     EC_P256, ECDHE, ED25519, Pair, RSA_2048, Server, TLS13, ec_p384, kinds, settings,
 };
@@ -75,30 +74,6 @@ fn records_and_messages_may_be_cut_anywhere() {
             }
             assert_eq!((established, &pair.seen.data[..]), (1, &[5; 300][..]), "{suite} {piece}");
         }
-    }
-}
-
-#[test]
-fn a_connection_serves_one_session_after_another() {
-    for (suite, group) in kinds() {
-        let server = Server::new(suite, &[group]);
-        let mut client = peer::client(settings(suite, &[group]));
-        let mut randoms = vec![];
-        for _ in 0..3 {
-            randoms.push(client.outgoing()[11..43].to_vec());
-            let mut pair = Pair::of_connections(client, server.start());
-            pair.run().unwrap();
-            pair.client.send(b"request").unwrap();
-            pair.run().unwrap();
-            assert_eq!(pair.got, b"request");
-            client = pair.client;
-            client.reset().unwrap();
-            assert!(!client.is_established() && client.confirmation().is_none());
-            assert_eq!(client.key(), None);
-        }
-        randoms.sort_unstable();
-        randoms.dedup();
-        assert_eq!(randoms.len(), 3);
     }
 }
 

@@ -14,10 +14,11 @@ use rustls::crypto::aws_lc_rs::{
     ALL_CIPHER_SUITES, ALL_KX_GROUPS, Ticketer, default_provider, sign,
 };
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+use rustls::server::WebPkiClientVerifier;
 use rustls::sign::{CertifiedKey, Signer, SigningKey, SingleCertAndKey};
 use rustls::{
-    ServerConfig, ServerConnection, SignatureAlgorithm, SignatureScheme, SupportedCipherSuite,
-    version,
+    RootCertStore, ServerConfig, ServerConnection, SignatureAlgorithm, SignatureScheme,
+    SupportedCipherSuite, version,
 };
 use tollgate_tls_client::{Config, Connection, Error, Event, Group, KeyExchange, Settings, Suite};
 
@@ -35,6 +36,8 @@ pub(crate) struct Server {
     pub(crate) schemes: Vec<SignatureScheme>,
     /// True if the server sends wrong signatures.
     pub(crate) lies: bool,
+    /// True if the server requires a certificate of the client.
+    pub(crate) demands_certificate: bool,
     pub(crate) fragment_bytes: Option<usize>,
 }
 
@@ -46,6 +49,7 @@ impl Server {
             key_pem: key_of(suite).to_owned(),
             schemes: vec![],
             lies: false,
+            demands_certificate: false,
             fragment_bytes: None,
         }
     }
@@ -55,12 +59,22 @@ impl Server {
         let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key));
         let key = sign::any_supported_type(&key).unwrap();
         let key = Arc::new(Pen { key, schemes: self.schemes.clone(), lies: self.lies });
-        let certified = CertifiedKey::new(vec![CertificateDer::from(certificate)], key);
+        let certificate = CertificateDer::from(certificate);
+        let mut roots = RootCertStore::empty();
+        roots.add(certificate.clone()).unwrap();
+        let certified = CertifiedKey::new(vec![certificate], key);
         let version = if self.suite.is_tls13() { &version::TLS13 } else { &version::TLS12 };
+        let verifier = if self.demands_certificate {
+            WebPkiClientVerifier::builder_with_provider(Arc::new(roots), self.provider())
+                .build()
+                .unwrap()
+        } else {
+            WebPkiClientVerifier::no_client_auth()
+        };
         let mut config = ServerConfig::builder_with_provider(self.provider())
             .with_protocol_versions(&[version])
             .unwrap()
-            .with_no_client_auth()
+            .with_client_cert_verifier(verifier)
             .with_cert_resolver(Arc::new(SingleCertAndKey::from(certified)));
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
         config.ticketer = Ticketer::new().unwrap();
