@@ -43,12 +43,12 @@ fn answer(stream: &mut (impl Read + Write)) {
     }
 }
 
-/// Returns a server with its own key, which gives tickets.
+/// Returns a server that gives tickets.
 fn tls() -> SslContext {
-    let (key, certificate) = identity();
+    let (certificate, key) = identity();
     let mut context = SslContext::builder(SslMethod::tls_server()).unwrap();
-    context.set_certificate(&X509::from_pem(certificate.as_bytes()).unwrap()).unwrap();
-    context.set_private_key(&PKey::private_key_from_pem(key.as_bytes()).unwrap()).unwrap();
+    context.set_certificate(&X509::from_der(&certificate).unwrap()).unwrap();
+    context.set_private_key(&PKey::private_key_from_der(&key).unwrap()).unwrap();
     context.set_session_id_context(b"test").unwrap();
     context.build()
 }

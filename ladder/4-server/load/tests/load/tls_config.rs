@@ -1,44 +1,25 @@
 //! Certificates and TLS configurations, good and faulty, of the test server.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
-use openssl::asn1::Asn1Time;
-use openssl::hash::MessageDigest;
-use openssl::pkey::PKey;
-use openssl::rsa::Rsa;
-use openssl::x509::{X509, X509NameBuilder};
 use rustls::crypto::aws_lc_rs::sign::any_supported_type;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::server::{NoServerSessionStorage, ProducesTickets, WebPkiClientVerifier};
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use rustls::{RootCertStore, ServerConfig};
 
-/// Returns a key and a certificate in PEM, made once.
-pub(crate) fn identity() -> &'static (String, String) {
-    static IDENTITY: OnceLock<(String, String)> = OnceLock::new();
-    IDENTITY.get_or_init(|| {
-        let key = PKey::from_rsa(Rsa::generate(2048).unwrap()).unwrap();
-        let mut name = X509NameBuilder::new().unwrap();
-        name.append_entry_by_text("CN", "localhost").unwrap();
-        let name = name.build();
-        let mut certificate = X509::builder().unwrap();
-        certificate.set_version(2).unwrap();
-        certificate.set_subject_name(&name).unwrap();
-        certificate.set_issuer_name(&name).unwrap();
-        certificate.set_pubkey(&key).unwrap();
-        certificate.set_not_before(&Asn1Time::days_from_now(0).unwrap()).unwrap();
-        certificate.set_not_after(&Asn1Time::days_from_now(2).unwrap()).unwrap();
-        certificate.sign(&key, MessageDigest::sha256()).unwrap();
-        let text = |pem: Vec<u8>| String::from_utf8(pem).unwrap();
-        (text(key.private_key_to_pem_pkcs8().unwrap()), text(certificate.build().to_pem().unwrap()))
-    })
+#[path = "../../../../3-session/tls-client/tests/client/peer/certificate.rs"]
+#[allow(dead_code, reason = "the TLS client's tests have further keys")]
+mod certificate;
+
+/// Returns a certificate and its key, both in DER; the key is PKCS#8.
+pub(crate) fn identity() -> (Vec<u8>, Vec<u8>) {
+    certificate::certificate(certificate::RSA_2048)
 }
 
 /// Returns the key and certificate in DER.
 fn identity_der() -> (PrivateKeyDer<'static>, Vec<u8>) {
-    let (key, certificate) = identity();
-    let key = PKey::private_key_from_pem(key.as_bytes()).unwrap().private_key_to_pkcs8().unwrap();
-    let certificate = X509::from_pem(certificate.as_bytes()).unwrap().to_der().unwrap();
+    let (certificate, key) = identity();
     (PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key)), certificate)
 }
 
