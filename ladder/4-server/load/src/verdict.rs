@@ -246,10 +246,15 @@ mod tests {
     }
 
     #[test]
-    fn a_good_run_is_valid_with_a_referee() {
+    fn a_good_run_is_valid_with_a_referee_also_with_errors_in_its_budget() {
         assert_eq!(judged(|_| {}), (Verdict::Valid, Findings::default()));
         let (unconfirmed, _) = judged(|case| case.seen = None);
         assert_eq!(unconfirmed.to_string(), "UNCONFIRMED (client-side only)");
+        let (within_budget, _) = judged(|case| {
+            case.plan.limits.errors = 1.0;
+            fail(case, Phase::Data, Cause::Closed);
+        });
+        assert_eq!(within_budget, Verdict::Valid);
     }
 
     fn fail(case: &mut Case, phase: Phase, cause: Cause) {
