@@ -248,15 +248,6 @@ impl Connection {
     ///
     /// [`Misuse::NotEstablished`], [`Misuse::SendAfterClose`], or the error that ended the session.
     pub fn send(&mut self, data: &[u8]) -> Result<(), Error> {
-        self.may_send()?;
-        self.output.record(Content::APPLICATION_DATA, data);
-        if !data.is_empty() && self.data_mark.is_none() {
-            self.data_mark = Some(self.output.mark());
-        }
-        Ok(())
-    }
-
-    fn may_send(&self) -> Result<(), Error> {
         if let Some(error) = self.error {
             return Err(error);
         }
@@ -265,6 +256,10 @@ impl Connection {
         }
         if self.close_mark.is_some() {
             return Err(Misuse::SendAfterClose.into());
+        }
+        self.output.record(Content::APPLICATION_DATA, data);
+        if !data.is_empty() && self.data_mark.is_none() {
+            self.data_mark = Some(self.output.mark());
         }
         Ok(())
     }

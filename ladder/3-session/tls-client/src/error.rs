@@ -83,8 +83,8 @@ errors! {
         GroupUnfit = "a group does not fit the suite; leave it out";
         NoGroup = "the suite needs a group; give at least one";
         NoScheme = "no signature scheme; give at least one";
-        NotEstablished = "application data or a key update before the end of the handshake";
-        SendAfterClose = "application data or a key update after close";
+        NotEstablished = "application data before the end of the handshake";
+        SendAfterClose = "application data after close";
         SentTooMuch = "more bytes announced as sent than were waiting";
         SessionUnfit = "the session to resume is empty, or of another suite";
         ServerName = "not a DNS name in ASCII of at most 253 bytes, without a dot at its end; \

@@ -68,7 +68,12 @@ impl Connection {
             if let Some((bytes, range)) = self.joined.message()? {
                 let message = Message(bytes[range.start]);
                 let last = range.end == bytes.len();
-                let news = self.message(Incoming { message, whole: &bytes[range], last });
+                let incoming = Incoming { message, whole: &bytes[range], last };
+                let news = if self.config.settings.suite.is_tls13() {
+                    self.message_tls13(incoming)
+                } else {
+                    self.message_tls12(incoming)
+                };
                 self.joined.give(bytes);
                 if let Some(news) = news? {
                     return Ok(Some(news));
@@ -160,7 +165,7 @@ impl Connection {
         if self.awaiting != Await::ChangeCipherSpec {
             return Err(self.unexpected(found));
         }
-        self.take_server_key();
+        self.opening = self.session.server_key.take();
         self.awaiting = Await::Finished12;
         Ok(())
     }
@@ -184,14 +189,6 @@ impl Connection {
             false => level == AlertLevel::WARNING && description != AlertDescription::CLOSE_NOTIFY,
         };
         if harmless { Ok(None) } else { Err(Stop::Alert(level, description)) }
-    }
-
-    fn message(&mut self, incoming: Incoming<'_>) -> Result<Option<Received>, Stop> {
-        if self.config.settings.suite.is_tls13() {
-            self.message_tls13(incoming)
-        } else {
-            self.message_tls12(incoming)
-        }
     }
 
     /// Returns the violation of an unexpected message or record.

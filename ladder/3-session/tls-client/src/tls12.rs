@@ -270,11 +270,6 @@ impl Connection {
         Ok(())
     }
 
-    /// Opens further records with the server's key.
-    pub(crate) fn take_server_key(&mut self) {
-        self.opening = self.session.server_key.take();
-    }
-
     fn finished_tls12(&mut self, incoming: Incoming<'_>) -> Result<Received, Stop> {
         let master = self.session.master.take().expect("made before the server's Finished");
         let transcript = self.session.transcript.hash();

@@ -231,26 +231,18 @@ impl Connection {
             return Err(r.illegal("request_update"));
         }
         let suite = self.config.settings.suite;
-        let (_, server) =
+        let (client, server) =
             self.session.application.as_mut().expect("made with the server's Finished");
         *server = server.next();
         self.opening = Some(server.record_key(suite));
         let idle = self.output.is_sent(self.answer_mark) && self.close_mark.is_none();
         if request == 1 && idle {
-            self.renew_key();
+            self.output.record(Content::HANDSHAKE, &[Message::KEY_UPDATE.0, 0, 0, 1, 0]);
+            *client = client.next();
+            self.output.seal_with(client.record_key(suite));
             self.answer_mark = self.output.mark();
         }
         Ok(())
-    }
-
-    /// Queues `KeyUpdate` and changes to the next key.
-    fn renew_key(&mut self) {
-        let suite = self.config.settings.suite;
-        let message = [Message::KEY_UPDATE.0, 0, 0, 1, 0];
-        self.output.record(Content::HANDSHAKE, &message);
-        let (client, _) = self.session.application.as_mut().expect("made with our Finished");
-        *client = client.next();
-        self.output.seal_with(client.record_key(suite));
     }
 }
 

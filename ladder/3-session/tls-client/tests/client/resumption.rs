@@ -2,7 +2,6 @@
 //! that each server supports.
 
 use core::time::Duration;
-use std::net::TcpStream;
 use std::sync::Arc;
 
 use rustls::server::NoServerSessionStorage;
@@ -12,6 +11,7 @@ use tollgate_tls_client::{
 };
 
 use crate::peer;
+use crate::peer::process::OLD_MASTER_SECRET;
 use crate::peer::socket::page;
 use crate::peer::{ECDHE, Pair, Process, RSA, Server, TLS13, kinds};
 
@@ -173,28 +173,6 @@ fn rustls_reads_early_data_or_refuses_it() {
     }
 }
 
-/// Performs three sessions, each with a request. The first is full, and the other two are resumed.
-fn pages(name: &str, settings: Settings, expected: SessionKind, connect: impl Fn() -> TcpStream) {
-    let mut client = peer::client(settings);
-    let mut saved = SavedSession::default();
-    for round in 0..3 {
-        if round > 0 {
-            resume(&mut client, &saved, b"");
-        }
-        let response = String::from_utf8_lossy(&page(connect(), &mut client)).into_owned();
-        assert!(response.starts_with("HTTP/1.0 200"), "{name} {round}: {response}");
-        let facts = *client.facts();
-        assert_eq!(facts.resumed, round > 0, "{name} {round}");
-        assert_eq!(facts.offered, (round > 0).then_some(expected), "{name} {round}");
-        if name.starts_with("openssl") {
-            let told = if round > 0 { "Reused, TLS" } else { "New, TLS" };
-            assert!(response.contains(told), "{name} {round}: {response}");
-        }
-        client.save(&mut saved);
-        assert!(!saved.is_empty(), "{name} {round}");
-    }
-}
-
 /// Returns the cases: name, server arguments, client settings, and the kind of the resumed
 /// sessions.
 fn cases() -> Vec<(&'static str, Vec<&'static str>, Settings, SessionKind)> {
@@ -207,6 +185,7 @@ fn cases() -> Vec<(&'static str, Vec<&'static str>, Settings, SessionKind)> {
         ("rsa-ticket", vec!["-tls1_2"], settings(RSA, &x25519), SessionKind::Ticket),
         ("rsa-id", vec!["-tls1_2"], by_id(RSA), SessionKind::SessionId),
         ("ecdhe-ticket", vec!["-tls1_2"], ecdhe.clone(), SessionKind::Ticket),
+        (OLD_MASTER_SECRET, vec!["-tls1_2"], ecdhe.clone(), SessionKind::Ticket),
         ("ecdhe-id", vec!["-tls1_2", "-no_ticket"], ecdhe, SessionKind::SessionId),
         ("cbc-ticket", vec!["-tls1_2"], settings(cbc, &x25519), SessionKind::Ticket),
         ("psk", vec!["-tls1_3"], settings(TLS13, &x25519), SessionKind::Psk),
@@ -221,20 +200,31 @@ fn cases() -> Vec<(&'static str, Vec<&'static str>, Settings, SessionKind)> {
     ]
 }
 
+/// In each case, performs three sessions with a request. The first is full, and the other two are
+/// resumed.
 #[test]
 fn s_server_resumes_by_every_mechanism() {
     for (name, mut arguments, settings, expected) in cases() {
         arguments.extend(["-www", "-cipher", "DEFAULT:@SECLEVEL=0"]);
-        let name = format!("openssl-resumed-{name}");
-        let Some(server) = Process::s_server(&name, &arguments) else { return };
-        pages(&name, settings, expected, || server.connect());
+        let Some(server) = Process::s_server(name, &arguments) else { return };
+        let is_extended = !settings.suite.is_tls13() && name != OLD_MASTER_SECRET;
+        let mut client = peer::client(settings);
+        let mut saved = SavedSession::default();
+        for round in 0..3 {
+            if round > 0 {
+                resume(&mut client, &saved, b"");
+            }
+            let response =
+                String::from_utf8_lossy(&page(server.connect(), &mut client)).into_owned();
+            assert!(response.starts_with("HTTP/1.0 200"), "{name} {round}: {response}");
+            let told = if round > 0 { "Reused, TLS" } else { "New, TLS" };
+            assert!(response.contains(told), "{name} {round}: {response}");
+            let facts = *client.facts();
+            assert_eq!(facts.resumed, round > 0, "{name} {round}");
+            assert_eq!(facts.offered, (round > 0).then_some(expected), "{name} {round}");
+            assert_eq!(facts.extended_master_secret, is_extended, "{name} {round}");
+            client.save(&mut saved);
+            assert!(!saved.is_empty(), "{name} {round}");
+        }
     }
-}
-
-#[test]
-fn s_server_without_the_extended_master_secret_resumes() {
-    let arguments = ["-www", "-tls1_2"];
-    let Some(server) = Process::s_server("old-master-secret", &arguments) else { return };
-    let settings = settings(ECDHE, &[Group::X25519]);
-    pages("openssl-old", settings, SessionKind::Ticket, || server.connect());
 }

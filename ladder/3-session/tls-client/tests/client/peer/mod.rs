@@ -1,7 +1,7 @@
 //! The peer of the tests: a rustls server in this process, and its certificates.
 
 mod certificate;
-mod process;
+pub(crate) mod process;
 pub(crate) mod socket;
 
 use std::io::{Read, Write};

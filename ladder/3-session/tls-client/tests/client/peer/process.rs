@@ -14,7 +14,10 @@ use tempfile::TempDir;
 /// Timeout of every wait in these tests.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Emulates a server that predates RFC 7627.
+/// The name of a server that predates RFC 7627.
+pub(crate) const OLD_MASTER_SECRET: &str = "old-master-secret";
+
+/// The configuration of that server.
 const OLD: &str = "openssl_conf = init\n[init]\nssl_conf = ssl\n[ssl]\nsystem_default = default\n\
      [default]\nOptions = -ExtendedMasterSecret\n";
 
@@ -50,7 +53,7 @@ impl Process {
             .args(["-cert", "rsa-certificate.pem", "-key", "rsa-key.pem"])
             .args(["-dcert", "ec-certificate.pem", "-dkey", "ec-key.pem"])
             .args(arguments)
-            .envs((name == "old-master-secret").then_some(("OPENSSL_CONF", old)))
+            .envs((name == OLD_MASTER_SECRET).then_some(("OPENSSL_CONF", old)))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
