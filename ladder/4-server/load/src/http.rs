@@ -10,8 +10,8 @@ pub(crate) struct Response {
     /// An incomplete head.
     head: Vec<u8>,
     state: State,
-    body_bytes: u64,
-    closes: bool,
+    pub(crate) body_bytes: u64,
+    pub(crate) closes: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,10 +86,6 @@ impl Response {
         Ok(())
     }
 
-    pub(crate) const fn closes(&self) -> bool {
-        self.closes
-    }
-
     /// Returns whether the body is complete as announced.
     pub(crate) fn is_complete(&self) -> bool {
         self.state == State::Body { announced: true } && self.body_bytes == self.expected_bytes
@@ -104,10 +100,6 @@ impl Response {
             }
             _ => Err(Cause::Closed),
         }
-    }
-
-    pub(crate) const fn body_bytes(&self) -> u64 {
-        self.body_bytes
     }
 }
 

@@ -4,7 +4,6 @@ use core::time::Duration;
 use std::io;
 use std::time::Instant;
 
-use crate::agents::Agents;
 use crate::cpu::ClientCpu;
 use crate::error::Error;
 use crate::finding::{Finding, Findings};
@@ -43,23 +42,10 @@ pub fn run(
 ) -> Result<Outcome, Error> {
     plan.check()?;
     check_plain(plan, server)?;
-    let mut agents = server.agents.take();
-    let outcome = run_checked(plan, server, &mut agents, Calls { stop, progress });
-    server.agents = agents;
-    outcome
-}
-
-fn run_checked(
-    plan: &Plan,
-    server: &mut Server<'_>,
-    agents: &mut Option<Box<dyn Agents + '_>>,
-    mut calls: Calls<'_>,
-) -> Result<Outcome, Error> {
+    let mut calls = Calls { stop, progress };
     let targets = Targets::new(&server.target, server.plain.as_ref());
-    match agents {
-        None => {
-            check(Job { plan, targets, segment: Segment::whole(plan), live: None })?;
-        }
+    match server.agents {
+        None => check(Job { plan, targets, segment: Segment::whole(plan), live: None })?,
         // agents check themselves
         Some(_) => targets.secure.lasts(plan)?,
     }
@@ -70,9 +56,13 @@ fn run_checked(
     if let Some(meter) = &mut server.cpu {
         meter().map_err(Error::ServerCpu)?;
     }
-    let load = match agents {
+    let load = match server.agents.take() {
         None => load_here(plan, server, &mut calls)?,
-        Some(agents) => load_there(plan, server, &mut **agents, &mut calls)?,
+        Some(mut agents) => {
+            let load = load_there(plan, server, &mut *agents, &mut calls);
+            server.agents = Some(agents);
+            load?
+        }
     };
     (calls.progress)(Stage::Collect, 1.0);
     let broken_off = load.readings.broken_off;

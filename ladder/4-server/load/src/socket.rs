@@ -38,7 +38,7 @@ pub(crate) enum Unopened {
 
 impl Opener {
     pub(crate) fn new(target: &Target) -> Self {
-        let (target, segment_bytes) = (target.address(), target.segment_bytes());
+        let (target, segment_bytes) = (target.address(), target.segment_bytes);
         Self { target, domain: Domain::for_address(target), segment_bytes }
     }
 
@@ -86,17 +86,13 @@ impl Error {
     pub(crate) fn of_socket(what: &'static str, error: io::Error) -> Self {
         match Errno::from_io_error(&error) {
             Some(Errno::MFILE | Errno::NFILE) => {
-                let allowed = descriptors_allowed();
+                let allowed = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
                 Self::FileDescriptors { needed: allowed + 1, allowed }
             }
             Some(Errno::ADDRNOTAVAIL | Errno::ADDRINUSE) => Self::Ports(Ports::now()),
             _ => Self::Io { what, error },
         }
     }
-}
-
-pub(crate) fn descriptors_allowed() -> u64 {
-    getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
 }
 
 /// Reserves file descriptors for the plan's connections; raises the soft limit if allowed.

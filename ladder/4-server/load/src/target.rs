@@ -17,7 +17,7 @@ pub struct Target {
     /// The value of `Host`, if it is not the name or the address.
     host: Option<String>,
     /// The maximum length of a TCP segment in bytes, if it is not the link's.
-    segment_bytes: Option<u32>,
+    pub(crate) segment_bytes: Option<u32>,
     /// The end of the server's consent, if it needs one.
     until: Option<Timestamp>,
 }
@@ -83,11 +83,6 @@ impl Target {
     #[must_use]
     pub fn with_segment_bytes(self, bytes: u32) -> Self {
         Self { segment_bytes: Some(bytes), ..self }
-    }
-
-    /// Returns the maximum length of a TCP segment in bytes, if it is not the link's.
-    pub(crate) const fn segment_bytes(&self) -> Option<u32> {
-        self.segment_bytes
     }
 
     /// Returns the server's address.

@@ -35,9 +35,10 @@ pub(crate) struct Slot {
     stream: Option<TcpStream>,
     /// A socket to reuse after a reset, still registered.
     used: Option<TcpStream>,
-    task: Task,
+    /// The current or last task.
+    pub(crate) task: Task,
     /// The session that the slot offers or has offered, and memory for new sessions.
-    lent: Stored,
+    pub(crate) lent: Stored,
     spare: Stored,
     progress: Progress,
     marks: Marks,
@@ -86,13 +87,8 @@ impl Slot {
         self.stream.is_some()
     }
 
-    /// Returns the current or last task.
-    pub(crate) const fn task(&self) -> Task {
-        self.task
-    }
-
     pub(crate) const fn body_bytes(&self) -> u64 {
-        self.bytes_before + self.response.body_bytes()
+        self.bytes_before + self.response.body_bytes
     }
 
     /// Begins: opens the socket. If the connection is up at once, as on loopback, sends the

@@ -190,7 +190,10 @@ impl Worker {
             self.close_timed_out(now, ends && !is_spent)?;
             if ends {
                 if !is_spent {
-                    self.turn_away();
+                    // queued and remaining arrivals never begin
+                    while let Some(intended) = self.generator.rest(schedule.sustain_end) {
+                        self.recorder.dropped(intended);
+                    }
                 }
                 if self.live == 0 {
                     return Ok((usage, None));
@@ -246,7 +249,7 @@ impl Worker {
         self.recorder.attempt(task, now);
         let slot = &mut self.slots[place];
         let store = self.store.as_mut().filter(|_| task.resumes);
-        let found = store.map(|store| store.lend(slot.lent(), now));
+        let found = store.map(|store| store.lend(&mut slot.lent, now));
         if let Some(found) = found {
             self.recorder.offers(task, found, now);
         }
@@ -303,7 +306,7 @@ impl Worker {
         if !slot.is_live() {
             return;
         }
-        let (recorder, task) = (&mut self.recorder, slot.task());
+        let (recorder, task) = (&mut self.recorder, slot.task);
         let (failures, succeeded_at) = (&mut self.failures, &mut self.succeeded_at);
         let mut on_event = |event, at| {
             if matches!(
@@ -341,7 +344,7 @@ impl Worker {
     /// Counts a failure; the connection may begin again after a growing pause.
     fn failed(&mut self, place: usize, failure: &Failure, now: Instant) {
         let slot = &self.slots[place];
-        let task = slot.task();
+        let task = slot.task;
         self.recorder.ended(task, slot.body_bytes(), now);
         self.recorder.failed(task, failure, now);
         self.failures += 1;
@@ -369,7 +372,7 @@ impl Worker {
             if !slot.is_live() || slot.timeout_at != Some(at) {
                 continue; // it completed in time
             }
-            let (phase, mut task) = (slot.time_out(), slot.task());
+            let (phase, mut task) = (slot.time_out(), slot.task);
             self.live -= 1;
             self.recorder.ended(task, slot.body_bytes(), now);
             self.recorder.timed_out(task, phase, now);
@@ -384,13 +387,6 @@ impl Worker {
             }
         }
         Ok(())
-    }
-
-    /// Drops queued and remaining arrivals at the end of the run.
-    fn turn_away(&mut self) {
-        while let Some(intended) = self.generator.rest(self.recorder.schedule.sustain_end) {
-            self.recorder.dropped(intended);
-        }
     }
 
     /// Returns the most frequent failure, if nothing has succeeded for a while and every slot has

@@ -52,11 +52,11 @@ impl Slot {
             return if closed { Err(self.failure(Cause::Closed)) } else { Ok(()) };
         }
         if spec.asks() {
-            let bytes = self.response.body_bytes();
+            let bytes = self.response.body_bytes;
             (drive.on_event)(TransactionEvent::Response { bytes }, now);
         }
         if self.requests_left > 0 {
-            if self.response.closes() {
+            if self.response.closes {
                 return Err(self.failure(Cause::Closes));
             }
             if closed {

@@ -7,14 +7,9 @@ use tollgate_tls_client::{EarlyData, Error as TlsError, Resume};
 use super::Slot;
 use crate::phase::Phase;
 use crate::request_spec::RequestSpec;
-use crate::store::{Store, Stored};
+use crate::store::Store;
 
 impl Slot {
-    /// Returns the memory for the session to offer.
-    pub(crate) const fn lent(&mut self) -> &mut Stored {
-        &mut self.lent
-    }
-
     /// Stores the sessions of the connection. A resumed TLS 1.2 session is stored again if
     /// there is no new one.
     pub(crate) fn give_back(&mut self, spec: &RequestSpec, store: &mut Store) {
@@ -63,7 +58,7 @@ impl Slot {
     /// Writes the next request and prepares for its response.
     pub(super) fn compose(&mut self, spec: &RequestSpec) {
         self.requests_left -= 1;
-        self.bytes_before += self.response.body_bytes();
+        self.bytes_before += self.response.body_bytes;
         let expected = spec.ask(&mut self.request, &self.task, self.requests_left);
         self.response.begin(expected);
         if self.phase == Phase::Data {
