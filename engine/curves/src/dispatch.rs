@@ -15,7 +15,7 @@ use crate::portable;
 #[cfg(target_arch = "x86_64")]
 mod ifma;
 
-/// At least the stack that one operation uses, and that of eight in lanes; tests/stack.rs compares.
+/// At least the stack that one operation uses, and that of several; tests/stack.rs compares.
 /// All of it is wiped, so variables within an operation need not be.
 const ONE_BYTES: usize = 4 << 10;
 #[cfg(target_arch = "x86_64")]
@@ -110,6 +110,29 @@ impl X25519 {
                 _ => checked(&portable::agree(k, &peer.0)),
             }
         })
+    }
+
+    /// Returns the public key that belongs to a secret key, and the secret that this key shares
+    /// with the owner of `peer`: what a server computes in a handshake, with a key for it alone.
+    /// With lanes this takes little longer than the secret.
+    ///
+    /// # Errors
+    ///
+    /// [`LowOrder`] if the secret would be zero.
+    pub fn exchange(
+        self,
+        secret: &SecretKey,
+        peer: &PublicKey,
+    ) -> Result<(PublicKey, SharedSecret), LowOrder> {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Ifma(proof) => wipe_stack_after::<LANES_BYTES, _>(|| {
+                let Scalar(k) = &secret.scalar();
+                let [public, shared] = ifma::exchange(k, &peer.0, proof);
+                checked(&shared).map(|shared| (PublicKey(public), shared))
+            }),
+            _ => Ok((self.public_key(secret), self.agree(secret, peer)?)),
+        }
     }
 
     /// Returns the public keys that belong to secret keys, in order. Eight at a time cost about as

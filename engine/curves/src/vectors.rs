@@ -27,6 +27,23 @@ pub(crate) fn words(vector: V) -> [u64; 8] {
     unsafe { core::mem::transmute(vector) }
 }
 
+// SOUNDNESS.md#layout-casts
+const _: () = assert!(size_of::<[u64; 4]>() == size_of::<__m256i>());
+
+/// Puts a word into each lane of a vector of 256 bits.
+#[inline(always)]
+pub(crate) fn vector_of_four(words: [u64; 4]) -> __m256i {
+    // SAFETY: both types have the same size (asserted above), and any bits are valid in both types.
+    unsafe { core::mem::transmute(words) }
+}
+
+/// Returns the words of the lanes of a vector of 256 bits.
+#[inline(always)]
+pub(crate) fn words_of_four(vector: __m256i) -> [u64; 4] {
+    // SAFETY: as in `vector_of_four`.
+    unsafe { core::mem::transmute(vector) }
+}
+
 /// Returns a number in all lanes.
 #[inline]
 #[target_feature(enable = "avx512f")]

@@ -47,6 +47,10 @@ fn agreements_are_those_of_other_code() {
             assert_eq!(agreed_all(curve, &pairs), expected, "round {round}, {curve:?}");
             let ((k, u), expected) = (pairs[round % 8], expected[round % 8]);
             assert_eq!(agreed(curve, &k, &u), expected, "round {round}, {curve:?}");
+            let exchanged = curve.exchange(&SecretKey::from_bytes(&k), &PublicKey(u));
+            let exchanged = exchanged.map(|(public, shared)| (public.0, *shared.as_bytes()));
+            let expected = expected.map(|shared| (other_public(&k), shared));
+            assert_eq!(exchanged, expected, "round {round}, {curve:?}");
         }
     }
 }

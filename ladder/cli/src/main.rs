@@ -8,6 +8,7 @@ mod cells;
 mod contenders;
 mod figures;
 mod host;
+mod hybrid;
 mod keys;
 mod measure;
 mod options;

@@ -89,6 +89,10 @@ words! {
         Generate = "generate",
         /// A shared secret from a secret key and the peer's public key.
         Agree = "agree",
+        /// A new secret, encapsulated to the peer's encoded public key (FIPS 203).
+        Encaps = "encaps",
+        /// The secret of a ciphertext.
+        Decaps = "decaps",
     }
 }
 
@@ -107,6 +111,10 @@ pub enum Key {
     X25519,
     /// ECDH on P-256.
     EcdhP256,
+    /// ML-KEM-768, for key encapsulation.
+    MlKem768,
+    /// ML-KEM-768 and X25519 together, the group of TLS 1.3.
+    X25519MlKem768,
     /// No key.
     None,
     /// Any other word.
@@ -132,6 +140,8 @@ impl From<&str> for Key {
             "ed25519" => Self::Ed25519,
             "x25519" => Self::X25519,
             "ecdh-p256" => Self::EcdhP256,
+            "ml-kem-768" => Self::MlKem768,
+            "x25519mlkem768" => Self::X25519MlKem768,
             "none" => Self::None,
             other => {
                 let bits = other.strip_prefix("rsa-").and_then(|bits| bits.parse().ok());
@@ -161,6 +171,8 @@ impl fmt::Display for Key {
             Self::Ed25519 => f.write_str("ed25519"),
             Self::X25519 => f.write_str("x25519"),
             Self::EcdhP256 => f.write_str("ecdh-p256"),
+            Self::MlKem768 => f.write_str("ml-kem-768"),
+            Self::X25519MlKem768 => f.write_str("x25519mlkem768"),
             Self::None => f.write_str("none"),
             Self::Other(word) => f.write_str(word),
         }
@@ -415,6 +427,8 @@ mod tests {
             "operation/ecdsa-p256/verify",
             "operation/x25519/agree",
             "operation/ecdh-p256/generate",
+            "operation/ml-kem-768/encaps",
+            "operation/x25519mlkem768/decaps",
             "operation/rsa-1024/private",
             "operation/ed448/sign",
             "engine/rsa-2048/sign",

@@ -167,8 +167,17 @@ pub const PART_SERVER: &str = "server";
 pub const PART_UNKNOWN: &str = "unknown";
 /// Value of [`PART`]: the time in which the server's cores wait; not a part of the cost.
 pub const PART_IDLE: &str = "idle";
-/// Parameter: a detail of a part, from a profile: `part=system&detail=kernel-tcp`.
+/// Parameter: a detail of a part, from a profile: `part=system&detail=kernel-tcp`; or a half of a
+/// hybrid key exchange: `part=key-exchange&detail=ml-kem`.
 pub const DETAIL: &str = "detail";
+/// Value of [`DETAIL`]: key pair and agreement on an elliptic curve.
+pub const DETAIL_CURVES: &str = "elliptic-curves";
+/// Value of [`DETAIL`]: the encapsulation of a secret to a key that is known.
+pub const DETAIL_KEM: &str = "ml-kem";
+/// Value of [`DETAIL`]: a public key is read: its hash, and the matrix that it expands to.
+pub const DETAIL_KEM_KEY: &str = "ml-kem-key";
+/// Value of [`DETAIL`]: the work of the library around the operations of a key exchange.
+pub const DETAIL_EVP: &str = "evp";
 /// Condition: the event that `perf` sampled, `cycles` or `cpu-clock`.
 pub const SAMPLED_EVENT: &str = "sampled_event";
 /// Condition: the number of samples of a profile.

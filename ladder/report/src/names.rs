@@ -3,9 +3,9 @@
 use tollgate_record::{Key, Operation, Protocol, Record, Service, Subject, Topic};
 
 use tollgate_record::vocabulary::{
-    BATCH, BY, BYTES, EXPONENT, FULL, GROUP, PART_KEY_EXCHANGE, PART_KEY_SCHEDULE, PART_LIBRARY,
-    PART_MAC, PART_RECORDS, PART_RSA, PART_SIGNATURE, PART_SYSTEM, REQUESTS, RESUMED_BY,
-    RESUMED_SHARE, SIZES, SUITE,
+    BATCH, BY, BYTES, DETAIL_KEM, DETAIL_KEM_KEY, EXPONENT, FULL, GROUP, PART_KEY_EXCHANGE,
+    PART_KEY_SCHEDULE, PART_LIBRARY, PART_MAC, PART_RECORDS, PART_RSA, PART_SIGNATURE, PART_SYSTEM,
+    REQUESTS, RESUMED_BY, RESUMED_SHARE, SIZES, SUITE,
 };
 
 /// The smallest secure key size.
@@ -42,6 +42,11 @@ pub(crate) fn key(key: &Key) -> String {
 
 /// Returns a key and an operation: `RSA-1024! sign`, `RSA-512! e=7`, `RSA-512! no CRT`.
 pub(crate) fn operation(subject: &Subject) -> String {
+    key_and_operation(subject).join(" ")
+}
+
+/// Returns the parts of [`operation`].
+pub(crate) fn key_and_operation(subject: &Subject) -> [String; 2] {
     let mark = if is_insecure(subject) { "!" } else { "" };
     let (name, operation) = match subject.topic() {
         // short, for the column; the table explains it
@@ -58,7 +63,7 @@ pub(crate) fn operation(subject: &Subject) -> String {
         Some(FULL) => "no CRT".to_owned(),
         Some(value) => format!("e={value}"),
     };
-    format!("{name}{mark} {what}")
+    [format!("{name}{mark}"), what]
 }
 
 /// The parameter `by` of the baseline in \[ETI10\].
@@ -91,6 +96,11 @@ pub(crate) fn contender(subject: &Subject) -> String {
     }
 }
 
+/// Returns the key and the implementation of a session, server or fleet: `RSA-2048, OpenSSL`.
+pub(crate) fn key_and_by(subject: &Subject) -> String {
+    format!("{}, {}", subject.key().map(key).unwrap_or_default(), who(by(subject)))
+}
+
 /// Returns the name of a protocol.
 pub(crate) fn protocol(protocol: &Protocol) -> &str {
     match protocol {
@@ -121,6 +131,13 @@ pub(crate) fn service(subject: &Subject) -> String {
         Some(Service::Named(name)) => name.clone(),
         None => subject.topic().to_string(),
     }
+}
+
+/// Returns the service, and what differs from the protocol's defaults: `TLS 1.3, RSA-2048,
+/// X25519MLKEM768`.
+pub(crate) fn handshake(subject: &Subject) -> String {
+    let offered = offered(subject).map_or_else(String::new, |offered| format!(", {offered}"));
+    service(subject) + &offered
 }
 
 /// Returns the key or the suite of a paper: `tls-rsa-1024-aes-128-gcm` becomes
@@ -176,6 +193,18 @@ pub(crate) fn part(word: &str) -> &str {
         PART_LIBRARY => "TLS library",
         PART_SYSTEM => "system",
         other => other,
+    }
+}
+
+/// Returns the name of a detail of a part.
+pub(crate) fn detail(word: &str) -> String {
+    match word {
+        DETAIL_KEM => "ML-KEM secret".to_owned(),
+        DETAIL_KEM_KEY => "ML-KEM key".to_owned(),
+        "ml-kem-matrix" => "ML-KEM matrix".to_owned(),
+        "sha-3" => "SHA-3".to_owned(),
+        "kem" => "EVP of the KEM".to_owned(),
+        other => other.replace('-', " "),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The table of a profile: the cost of a session by part, measured in a running server.
 
 use tollgate_record::vocabulary::{
-    BY, CYCLES_PER_SESSION, DETAIL, PART, PART_IDLE, PART_SERVER, PART_SYSTEM, PART_UNKNOWN, SUITE,
+    BY, CYCLES_PER_SESSION, DETAIL, PART, PART_IDLE, PART_SERVER, PART_SYSTEM, PART_UNKNOWN,
 };
 use tollgate_record::{Record, Subject, Topic, Unit};
 
@@ -78,9 +78,9 @@ fn of_servers(
     parts: &[(&str, Option<&str>)],
 ) -> (String, Table) {
     let named = |server: &Subject| who(names::by(server)).to_owned();
-    let suite = service_of.parameter(SUITE).map_or_else(String::new, |suite| format!(", {suite}"));
+    let offered = names::offered(service_of).map_or_else(String::new, |words| format!(", {words}"));
     let bytes = names::payload(names::bytes(service_of));
-    let title = format!("{}, {bytes}{suite}", service(service_of));
+    let title = format!("{}, {bytes}{offered}", service(service_of));
     let has_prediction =
         servers.iter().any(|server| sum(lookup, server, Predicted, |_| true).is_some());
     let mut columns = vec![Column::words("part", 20)];
@@ -101,7 +101,7 @@ fn of_servers(
         servers.iter().map(|server| figures(lookup, server, part, detail)).collect()
     };
     let row = |(part, detail): &(&str, Option<&str>)| {
-        let names = [Some(names::part(part).to_owned()), detail.map(|word| word.replace('-', " "))];
+        let names = [Some(names::part(part).to_owned()), detail.map(names::detail)];
         row_of(names.into_iter().flatten().collect(), cells(part, *detail))
     };
     let (idle, costs): (Vec<_>, Vec<_>) = parts.iter().partition(|(part, _)| *part == PART_IDLE);

@@ -95,7 +95,7 @@ pub(crate) fn mean_batch(lookup: Lookup<'_>, server: &Subject) -> Option<String>
 }
 
 fn row(subject: &Subject, cells: Vec<String>) -> Row {
-    let manner = [names::sizes(subject), names::resumed(subject)].into_iter().flatten();
+    let manner = [names::sizes(subject), names::offered(subject)].into_iter().flatten();
     let by = who(subject.parameter(word::BY).unwrap_or(MISSING));
     let name = format!("{}, {by}", names::payload(names::bytes(subject)));
     let part = subject.parameter(word::SESSIONS).map(str::to_owned);

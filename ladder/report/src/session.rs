@@ -1,13 +1,15 @@
 //! The cost of sessions to a server by part, and its table.
 
 use tollgate_record::vocabulary::{
-    BATCH, CONNECTIONS, CYCLES_PER_SESSION, DETAIL, PART, PART_IDLE, PART_KEY_EXCHANGE,
-    PART_KEY_SCHEDULE, PART_LIBRARY, PART_MAC, PART_RECORDS, PART_RSA, PART_SIGNATURE, PART_SYSTEM,
+    ASSUMPTION, BATCH, CONNECTIONS, CYCLES_PER_SESSION, DETAIL, DETAIL_CURVES, DETAIL_EVP,
+    DETAIL_KEM, DETAIL_KEM_KEY, PART, PART_IDLE, PART_KEY_EXCHANGE, PART_KEY_SCHEDULE,
+    PART_LIBRARY, PART_MAC, PART_RECORDS, PART_RSA, PART_SIGNATURE, PART_SYSTEM,
 };
 use tollgate_record::{Protocol, Record, Subject, Topic, Unit};
 
 use crate::cite::sources;
 use crate::figure::{optional, percent};
+use crate::flagship::ENGINES;
 use crate::grid::{Column, GAP, fitting};
 use crate::lookup::Origin::{self, Measured, Predicted, Published};
 use crate::lookup::{Lookup, MISSING, distinct};
@@ -49,6 +51,16 @@ const COLUMNS: [Column; 11] = fitting([
     Column::figures("sum", 5),
     Column::figures("meas.", 5),
     Column::figures("remain", 6),
+]);
+
+/// The columns of a hybrid key exchange.
+const HALVES: [Column; 6] = fitting([
+    Column::words("hybrid key exchange", 36),
+    Column::figures("X25519", 7),
+    Column::figures("ML-KEM key", 10),
+    Column::figures("ML-KEM secret", 13),
+    Column::figures("EVP", 6),
+    Column::figures("sum", 6),
 ]);
 
 /// The column of the MAC, which is left out if no session has a cost of it.
@@ -115,8 +127,7 @@ pub(crate) fn sessions(records: &[Record], published: bool) -> Vec<Session<'_>> 
     let all = lookup.subjects(takes);
     let mut bare = distinct(all.iter().map(|subject| subject.without(&[PART])));
     bare.sort_by_key(|subject| {
-        let is_rsa = names::rsa_bits(subject).is_some();
-        let key = (!is_rsa, subject.key().map(ToString::to_string), names::offered(subject));
+        let key = (subject.key().map(ToString::to_string), names::offered(subject));
         (rank(subject.protocol()), key, names::bytes(subject), by_rank(subject))
     });
     let find = |origin, subject: &Subject| {
@@ -142,10 +153,14 @@ pub(crate) fn rank(protocol: Option<&Protocol>) -> usize {
     PROTOCOLS.iter().position(|known| Some(known) == protocol).unwrap_or(PROTOCOLS.len())
 }
 
-/// Returns the sort key of an engine: Tollgate first.
+/// Returns the sort key of an engine: Tollgate first, and embedded servers before installed ones.
 pub(crate) fn by_rank(subject: &Subject) -> usize {
-    let known = ["tollgate", "openssl"];
-    known.iter().position(|known| *known == names::by(subject)).unwrap_or(known.len())
+    let by = names::by(subject);
+    let place = |(place, engine): (usize, &&str)| {
+        let server = by.strip_suffix(*engine)?;
+        Some(place + if server.is_empty() { 0 } else { ENGINES.len() })
+    };
+    ENGINES.iter().enumerate().find_map(place).unwrap_or(2 * ENGINES.len())
 }
 
 /// Returns a row for every predicted session: its parts in core cycles, their sum, the measured
@@ -156,8 +171,43 @@ pub fn table(records: &[Record]) -> String {
     if table.rows.is_empty() {
         return "no session was predicted: run `tollgate explain`\n".to_owned();
     }
+    let halves = halves(records).map_or_else(String::new, |halves| format!("\n{}", halves.text()));
     let papers = sessions(records, true);
-    table.text() + &sources(papers.iter().filter_map(|session| session.records().next()))
+    table.text() + &halves + &sources(papers.iter().filter_map(|session| session.records().next()))
+}
+
+/// Returns a row for the hybrid key exchange of each implementation: its halves, and the rest of
+/// the part. Payload and certificate do not affect them.
+pub(crate) fn halves(records: &[Record]) -> Option<Table> {
+    let lookup = Lookup(records);
+    let details = [DETAIL_CURVES, DETAIL_KEM_KEY, DETAIL_KEM, DETAIL_EVP];
+    let mut rows: Vec<Row> = Vec::new();
+    let mut notes = vec![
+        "Core cycles of the part exch. with X25519MLKEM768, each operation measured alone: X25519's \
+         key pair and agreement; the client's key, with its hash and matrix; the encapsulation; \
+         EVP: what they leave, contexts, fetches and copies of keys"
+            .to_owned(),
+    ];
+    for session in sessions(records, false) {
+        let part = session.subject.with(PART, PART_KEY_EXCHANGE).ok()?;
+        let find = |detail: &str| {
+            let subject = part.with(DETAIL, detail).ok()?;
+            lookup.record(Predicted, &subject, CYCLES_PER_SESSION, Unit::Cycles)
+        };
+        let name = who(session.by()).to_owned();
+        let Some(rest) = find(DETAIL_EVP) else { continue };
+        if rows.iter().any(|row| row.names == [name.as_str()]) {
+            continue;
+        }
+        let cycles = |record: Option<&Record>| {
+            optional(record.map(|record| record.estimate.point()), Unit::Cycles)
+        };
+        let mut cells: Vec<String> = details.iter().map(|detail| cycles(find(detail))).collect();
+        cells.push(optional(session.part(PART_KEY_EXCHANGE), Unit::Cycles));
+        notes.extend(rest.conditions.get(ASSUMPTION).map(|why| format!("{name}: {why}")));
+        rows.push(Row { groups: Vec::new(), names: vec![name], cells });
+    }
+    (!rows.is_empty()).then(|| Table { columns: HALVES.into(), rows, notes })
 }
 
 /// Returns the same table as data, for a terminal or a page.

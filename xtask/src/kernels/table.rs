@@ -178,10 +178,8 @@ pub(crate) const TABLE: &[Row] = &[
             small_factor(),
         ])],
     }),
-    row("ladder51_quad_ifma::ladder51_quad_ifma", "", |_| Work {
-        once: field_carries(1),
-        passes: vec![sum(&[Multiplies::halves(3 * 25, 3 * 25), field_carries(4), small_factor()])],
-    }),
+    row("ladder51_quad_ifma::one::ladder51_quad_ifma", "", |_| ladder_steps()),
+    row("ladder51_quad_ifma::two::ladder51_two_quads_ifma", "", |_| ladder_steps()),
     row("comb52_mb8_ifma::comb52_mb8_ifma", "", |_| Work {
         once: field_carries(2),
         // the first window starts the sums
@@ -236,3 +234,11 @@ pub(crate) const TABLE: &[Row] = &[
     row("p256_window_mulx::p256_window_mulx", "", |_| Work::once(field_limbs(1, 0))),
     row("p256_comb_mulx::p256_comb_mulx", "", nothing),
 ];
+
+/// The steps of one Montgomery ladder in four lanes, or of two in eight.
+fn ladder_steps() -> Work {
+    Work {
+        once: field_carries(1),
+        passes: vec![sum(&[Multiplies::halves(3 * 25, 3 * 25), field_carries(4), small_factor()])],
+    }
+}

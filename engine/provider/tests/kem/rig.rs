@@ -1,5 +1,7 @@
 //! Keys, encapsulations and decapsulations.
 
+#![allow(dead_code, reason = "each test program uses its part")]
+
 use core::ffi::{CStr, c_int};
 use core::ptr;
 

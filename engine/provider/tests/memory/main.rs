@@ -4,9 +4,12 @@
 
 #[path = "../host/mod.rs"]
 mod host;
+#[path = "../kem/rig.rs"]
+mod rig;
 
 mod abandoned;
 mod allocator;
 mod ecdsa;
+mod kem;
 mod wiping;
 mod x25519;

@@ -16,7 +16,7 @@ use tollgate_tls_client::Group;
 use self::record::record;
 use crate::error::Error;
 use crate::libcrypto::{self, jobs};
-use crate::primitive::{Primitive, PrivateOperation, hash_name};
+use crate::primitive::{Kem, Primitive, PrivateOperation, hash_name};
 
 /// RSA operations after which OpenSSL makes a new blinding pair (`BN_BLINDING_COUNTER`). This costs
 /// about as much as the operation itself. A median of single operations would miss it.
@@ -70,7 +70,8 @@ pub(crate) fn contender<'w>(
             agreement(group, source).map(|call| in_batches(name, batch, call))
         }
         Primitive::Generate(group) => generation(group, name, source),
-        Primitive::Encapsulate(group) => encapsulation(group, name, source),
+        Primitive::ReadKey(kem) => reading(kem, name, source),
+        Primitive::Encapsulate(kem) => encapsulation(kem, name, source),
         Primitive::RecordKey(_)
         | Primitive::Seal(..)
         | Primitive::Open(..)
@@ -150,15 +151,34 @@ fn generation(group: Group, name: String, source: Source<'_>) -> Result<Contende
     }))
 }
 
-fn encapsulation(
-    group: Group,
-    name: String,
-    source: Source<'_>,
-) -> Result<Contender<'_>, ErrorStack> {
-    let (algorithm, _) = group_names(group);
-    let public = libcrypto::encoded_public(&*generate(group, source)?)?;
+/// Returns the encoded public key of a new key pair of a KEM.
+fn public_key(kem: Kem, source: Source<'_>) -> Result<Vec<u8>, ErrorStack> {
+    libcrypto::encoded_public(&*libcrypto::generate(source, kem.algorithm(), None)?)
+}
+
+fn reading(kem: Kem, name: String, source: Source<'_>) -> Result<Contender<'_>, ErrorStack> {
+    let public = public_key(kem, source)?;
+    let read = move || Ok(libcrypto::read_public(source, kem.algorithm(), &public)?.id());
+    Ok(checked(name, read()?, read))
+}
+
+fn encapsulation(kem: Kem, name: String, source: Source<'_>) -> Result<Contender<'_>, ErrorStack> {
+    let public = public_key(kem, source)?;
+    // As a part of the hybrid, ML-KEM is measured apart from reading its key.
+    let known = match kem {
+        Kem::MlKem768 => Some(libcrypto::read_public(source, kem.algorithm(), &public)?),
+        Kem::X25519MlKem768 => None,
+    };
     let encapsulate = move || {
-        let (sent, kept) = libcrypto::encapsulate(source, algorithm, &public)?;
+        let read;
+        let key = match &known {
+            Some(key) => key,
+            None => {
+                read = libcrypto::read_public(source, kem.algorithm(), &public)?;
+                &read
+            }
+        };
+        let (sent, kept) = libcrypto::encapsulate(source, key)?;
         Ok((sent.len(), kept.len()))
     };
     Ok(checked(name, encapsulate()?, encapsulate))

@@ -30,7 +30,7 @@ use crate::flight::Flight;
 use crate::framing::Framing;
 use crate::need::Need;
 use crate::plan::Session;
-use crate::primitive::{Primitive, PrivateOperation};
+use crate::primitive::{Kem, Primitive, PrivateOperation};
 use crate::recording::Recording;
 
 /// The length of a master secret in bytes.
@@ -148,7 +148,8 @@ impl Flights {
         let (extract, expand) = (Primitive::Extract(self.hash), Primitive::Expand(self.hash));
         let mut need = self.clear().and(5.0, extract).and(18.0, expand);
         need = match group.is_kem() {
-            true => need.and(1.0, Primitive::Encapsulate(group)),
+            // the only such group
+            true => need.and(1.0, Primitive::Encapsulate(Kem::X25519MlKem768)),
             false => need.and(1.0, Primitive::Generate(group)).and(1.0, Primitive::Agree(group)),
         };
         need = self.framing.key(need.and_hash_ends(self.hash, 6.0), 4.0);

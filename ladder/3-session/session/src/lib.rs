@@ -6,7 +6,7 @@
 //! | part | description | source |
 //! |---|---|---|
 //! | `rsa`, `signature` | the private-key operation through EVP | measured alone or in batches |
-//! | `key-exchange` | ephemeral key pair and agreement through EVP | as `rsa` |
+//! | `key-exchange` | ephemeral key pair and agreement, or the KEM, through EVP | as `rsa` |
 //! | `key-schedule` | PRF or HKDF, hashes of the transcript | counts x measured calls |
 //! | `records` | the cipher, both ways, handshake records included | counts x measured calls |
 //! | `mac` | the HMAC of records; 0 with an AEAD | counts x measured calls |
@@ -29,7 +29,7 @@
 //!     commit: None,
 //!     conditions: BTreeMap::new(),
 //! };
-//! let plan = SessionPlan::ladder(Duration::from_secs(25));
+//! let plan = SessionPlan::ladder(None, Duration::from_secs(25));
 //! for record in measure(None, &plan, &context, &|| false, &mut |_| {})? {
 //!     println!("{} {:.0}", record.subject, record.estimate.point());
 //! }
@@ -52,6 +52,7 @@ mod counts;
 mod error;
 mod flight;
 mod framing;
+mod halves;
 mod handshake;
 mod libcrypto;
 mod measure;
@@ -67,8 +68,8 @@ mod workers;
 
 pub use error::Error;
 pub use handshake::Handshake;
-pub use libcrypto::{agree, encoded_public, generate};
+pub use libcrypto::{agree, decapsulate, encapsulate, encoded_public, generate, read_public};
 pub use measure::measure;
-pub use plan::{CONNECTIONS_MAX, LONG_BYTES, SHORT_BYTES, Session, SessionPlan};
+pub use plan::{CONNECTIONS_MAX, LONG_BYTES, SHORT_BYTES, Session, SessionPlan, has_group};
 pub use tollgate_load::Context;
 pub use total::{measured_total, predicted_rate};

@@ -15,8 +15,8 @@ use core::ffi::c_int;
 
 use openssl::error::ErrorStack;
 
-pub use self::agreement::{agree, encoded_public, generate};
-pub(crate) use self::agreement::{encapsulate, has_keys_of};
+pub(crate) use self::agreement::has_keys_of;
+pub use self::agreement::{agree, decapsulate, encapsulate, encoded_public, generate, read_public};
 pub(crate) use self::kdf::{expand, extract, prf};
 pub(crate) use self::mac::Mac;
 pub(crate) use self::private_key::{decrypt, encrypt, sign};
@@ -28,8 +28,8 @@ fn check(result: c_int) -> Result<(), ErrorStack> {
 /// Returns true, and says so, if tests of X25519MLKEM768 cannot run here.
 #[cfg(test)]
 #[allow(clippy::print_stdout, reason = "a test says what it lacks")]
-pub(crate) fn is_without_hybrid() -> bool {
-    let lacks = !has_keys_of(c"X25519MLKEM768");
+pub(crate) fn is_without_hybrid(source: tollgate_server::in_memory::Source<'_>) -> bool {
+    let lacks = !has_keys_of(source, c"X25519MLKEM768");
     if lacks {
         println!("not run: OpenSSL has no X25519MLKEM768 before version 3.5");
     }

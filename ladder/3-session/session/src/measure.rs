@@ -12,6 +12,7 @@ use crate::batches::Batches;
 use crate::calls;
 use crate::counts;
 use crate::error::Error;
+use crate::halves::Halves;
 use crate::need::Need;
 use crate::plan::{Session, SessionPlan};
 use crate::primitive::Primitive;
@@ -27,6 +28,7 @@ const PRIMITIVES_SHARE: f64 = 0.4;
 struct Prepared<'w> {
     session: Session,
     need: Need,
+    halves: Halves,
     batches: Batches,
     replica: Replica<'w>,
     played: RefCell<Vec<Played>>,
@@ -135,8 +137,8 @@ fn replay(
 /// Each has the size of its batches.
 fn primitives(all: &[Prepared<'_>]) -> Result<BTreeMap<Subject, (Primitive, u32, Session)>, Error> {
     let mut primitives = BTreeMap::new();
-    for Prepared { session, need, batches, .. } in all {
-        for (primitive, _) in need.counts() {
+    for Prepared { session, need, halves, batches, .. } in all {
+        for primitive in need.counts().map(|(primitive, _)| primitive).chain(halves.primitives()) {
             let batch = batches.size(primitive);
             let subject = primitive.subject(session, batch)?;
             primitives.entry(subject).or_insert((primitive, batch, *session));
@@ -160,8 +162,9 @@ impl<'w> Prepared<'w> {
             session: session.to_string(),
             why: "its flights are not those of the suite".to_owned(),
         })?;
+        let halves = Halves::new(&need, worker.source());
         let batches = Batches::new(plan, &session, &need, worker)?;
-        Ok(Self { session, need, batches, replica, played: RefCell::default() })
+        Ok(Self { session, need, halves, batches, replica, played: RefCell::default() })
     }
 
     fn predicted(&self) -> Result<Predicted<'_>, Error> {
@@ -173,6 +176,7 @@ impl<'w> Prepared<'w> {
         Ok(Predicted {
             session: &self.session,
             need: &self.need,
+            halves: &self.halves,
             batches: &self.batches,
             replica: &self.replica,
             library: of(|played| played.library)?,

@@ -2,11 +2,13 @@
 
 use core::fmt;
 use core::time::Duration;
+use std::sync::OnceLock;
 
 use tollgate_load::{Offer, Protocol};
 use tollgate_record::vocabulary as word;
 use tollgate_record::{BadSubject, Service, Subject, Topic};
-use tollgate_server::{BODY_BYTES_MAX, Engine, KeyKind};
+use tollgate_server::in_memory::Worker;
+use tollgate_server::{BODY_BYTES_MAX, Certificate, Config, Engine, KeyKind};
 use tollgate_tls_client::{Group, KeyExchange, Settings, Suite};
 
 use crate::error::Error;
@@ -74,14 +76,14 @@ impl Session {
     }
 
     /// Returns whether the version is TLS 1.3.
-    pub(crate) fn is_tls13(&self) -> bool {
+    #[must_use]
+    pub fn is_tls13(&self) -> bool {
         self.offer().word(self.protocol) == Protocol::Tls13.word()
     }
 
-    /// Returns whether the installed OpenSSL has the group.
+    /// Returns whether the group is available to the engine.
     fn has_group(&self) -> bool {
-        // Only this group is younger than OpenSSL 3.0.
-        self.group != Some(Group::X25519MlKem768) || libcrypto::has_keys_of(c"X25519MLKEM768")
+        self.group.is_none_or(|group| has_group(self.engine, group))
     }
 
     /// The client's settings.
@@ -160,6 +162,9 @@ pub struct SessionPlan {
 }
 
 impl SessionPlan {
+    /// The keys of the certificates that most public servers have.
+    pub const KEYS: [KeyKind; 2] = [KeyKind::EcdsaP256, KeyKind::Rsa { bits: 2048 }];
+
     /// A plan of these sessions for the embedded server, with as many connections in flight as the
     /// load generator has by default.
     #[must_use]
@@ -188,23 +193,23 @@ impl SessionPlan {
         Self::new(sessions, total)
     }
 
-    /// The plan of the ladder, with both engines:
+    /// The plan of the ladder, with both engines under TLS 1.3:
     ///
-    /// * RSA-2048 and RSA-3072 under TLS 1.2 and TLS 1.3, with the short transaction;
-    /// * RSA-2048 under TLS 1.2 with RSA key exchange, with the short transaction;
-    /// * RSA-2048 under TLS 1.3, with payloads from 0 to [`LONG_BYTES`].
+    /// * ECDSA P-256 and RSA-2048 with the short transaction;
+    /// * RSA-2048 with payloads from 0 to [`LONG_BYTES`].
+    ///
+    /// `None` is the group of the protocol.
     #[must_use]
-    pub fn ladder(total: Duration) -> Self {
-        let [smaller, larger] = [2048, 3072].map(|bits| KeyKind::Rsa { bits });
+    pub fn ladder(group: Option<Group>, total: Duration) -> Self {
         let engines = [Engine::OpenSsl, Engine::Tollgate];
-        let protocols = [Protocol::Tls12X25519, Protocol::Tls13];
-        let short = Self::product(&[smaller, larger], &protocols, &engines, &[SHORT_BYTES], total);
-        let history =
-            Self::product(&[smaller], &[Protocol::Tls12Rsa], &engines, &[SHORT_BYTES], total);
+        let of = |keys: &[KeyKind], bytes: &[u64]| {
+            Self::product(keys, &[Protocol::Tls13], &engines, bytes, total).sessions
+        };
+        let [curve, rsa] = Self::KEYS;
         let sweep = [0, 4096, 35_840, LONG_BYTES];
-        let sweep = Self::product(&[smaller], &[Protocol::Tls13], &engines, &sweep, total);
-        let sessions = [short.sessions, history.sessions, sweep.sessions].concat();
-        Self::new(sessions, total)
+        let sessions = [of(&[curve, rsa], &[SHORT_BYTES]), of(&[rsa], &sweep)].concat();
+        let sessions = sessions.into_iter().map(|session| Session { group, ..session });
+        Self::new(sessions.collect(), total)
     }
 
     /// Validates the plan.
@@ -255,6 +260,23 @@ const UNFIT: &str = "suite, group, handshake and key fit each other, and the ser
 const NO_GROUP: &str = "OpenSSL has no X25519MLKEM768 before version 3.5: leave the group out, or \
                         run with a later OpenSSL";
 
+/// Returns whether libcrypto has the key pairs of a group in the library context of this engine. A
+/// provider can have groups that an older OpenSSL lacks.
+#[must_use]
+pub fn has_group(engine: Engine, group: Group) -> bool {
+    // Only this group is younger than OpenSSL 3.0.
+    if group != Group::X25519MlKem768 {
+        return true;
+    }
+    static FOUND: [OnceLock<bool>; 2] = [const { OnceLock::new() }; 2];
+    let found = &FOUND[usize::from(engine == Engine::Tollgate)];
+    *found.get_or_init(|| {
+        let certificate = Certificate::SelfSigned(KeyKind::Rsa { bits: 2048 });
+        let worker = Worker::new(&Config { engine, certificate, ..Config::default() });
+        worker.is_ok_and(|worker| libcrypto::has_keys_of(worker.source(), c"X25519MLKEM768"))
+    })
+}
+
 /// The load generator's default.
 pub(crate) const CONNECTIONS: u32 = 16;
 /// The most connections in flight.
@@ -270,19 +292,29 @@ mod tests {
 
     #[test]
     fn subjects_are_spelled_as_the_vocabulary_says() {
-        let plan = SessionPlan::ladder(Duration::from_secs(1));
+        let plan = SessionPlan::ladder(None, Duration::from_secs(1));
         let subject = plan.sessions[1].subject().expect("well spelled").to_string();
-        assert_eq!(subject, "session/rsa-2048/tls12-x25519?by=tollgate&bytes=14336");
-        assert_eq!(plan.sessions.len(), 8 + 2 + 8);
+        assert_eq!(subject, "session/ecdsa-p256/tls13?by=tollgate&bytes=14336");
+        assert_eq!(plan.sessions.len(), 2 * (2 + 4));
         plan.check().expect("the ladder's own plan");
-        let session = Session { handshake: Handshake::SessionId, ..plan.sessions[1] };
+        let hybrid = SessionPlan::ladder(Some(Group::X25519MlKem768), Duration::from_secs(1));
+        let subject = hybrid.sessions[2].subject().expect("well spelled").to_string();
+        assert!(subject.ends_with("by=openssl&bytes=14336&group=X25519MLKEM768"), "{subject}");
+        let session = Session {
+            protocol: Protocol::Tls12X25519,
+            handshake: Handshake::SessionId,
+            ..plan.sessions[1]
+        };
         let subject = session.subject().expect("well spelled").to_string();
         assert!(subject.ends_with("resumed_by=session-id&resumed_share=1"), "{subject}");
     }
 
     #[test]
     fn invalid_plans_are_refused_with_the_rule() {
-        let good = SessionPlan::ladder(Duration::from_secs(1));
+        let keys = [2048, 3072].map(|bits| KeyKind::Rsa { bits });
+        let protocols = [Protocol::Tls12X25519, Protocol::Tls13];
+        let engines = [Engine::OpenSsl, Engine::Tollgate];
+        let good = SessionPlan::product(&keys, &protocols, &engines, &[0], Duration::ZERO);
         let refused = |change: fn(&mut SessionPlan), rule: &str| {
             let mut plan = good.clone();
             change(&mut plan);
@@ -299,7 +331,7 @@ mod tests {
         );
         refused(|p| p.sessions[0].group = Some(Group::X25519MlKem768), "each other");
         refused(|p| p.sessions[0].key = KeyKind::Rsa { bits: 512 }, "rsa-2048");
-        if libcrypto::is_without_hybrid() {
+        if !has_group(good.sessions[2].engine, Group::X25519MlKem768) {
             refused(|p| p.sessions[2].group = Some(Group::X25519MlKem768), "before version 3.5");
         }
         refused(|p| p.sessions[0].bytes = u64::MAX, "1048576");

@@ -28,6 +28,23 @@ pub(crate) enum PrivateOperation {
     SignPss,
 }
 
+/// A key encapsulation mechanism.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Kem {
+    MlKem768,
+    X25519MlKem768,
+}
+
+impl Kem {
+    /// OpenSSL's name of the algorithm; in lower case, that in subjects.
+    pub(crate) const fn algorithm(self) -> &'static CStr {
+        match self {
+            Self::MlKem768 => c"ML-KEM-768",
+            Self::X25519MlKem768 => c"X25519MLKEM768",
+        }
+    }
+}
+
 /// A call, or the sequence of calls, that libssl makes to libcrypto for one purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Primitive {
@@ -37,9 +54,11 @@ pub(crate) enum Primitive {
     Generate(Group),
     /// The agreement with the client's public key.
     Agree(Group),
-    /// The encapsulation of a secret to the client's public key, in place of a key pair and an
-    /// agreement.
-    Encapsulate(Group),
+    /// The client's public key is read, checked and expanded.
+    ReadKey(Kem),
+    /// A secret is encapsulated to the client's public key, in place of a key pair and an
+    /// agreement. With the hybrid this includes reading the key.
+    Encapsulate(Kem),
     /// The PRF of TLS 1.2 for this many bytes.
     Prf(MacHash, u32),
     /// HKDF-Extract: one HMAC of a short text. The HMAC of a Finished also counts as one `Extract`.
@@ -64,7 +83,9 @@ impl Primitive {
         match self {
             Self::Private(PrivateOperation::Sign) => word::PART_SIGNATURE,
             Self::Private(_) => word::PART_RSA,
-            Self::Generate(_) | Self::Agree(_) | Self::Encapsulate(_) => word::PART_KEY_EXCHANGE,
+            Self::Generate(_) | Self::Agree(_) | Self::ReadKey(_) | Self::Encapsulate(_) => {
+                word::PART_KEY_EXCHANGE
+            }
             Self::Prf(..) | Self::Extract(_) | Self::Expand(_) | Self::Hash(..) => {
                 word::PART_KEY_SCHEDULE
             }
@@ -81,7 +102,8 @@ impl Primitive {
             Self::Private(operation) => format!("{}/{operation}", session.key),
             Self::Generate(group) => format!("{}/generate", group_word(group)),
             Self::Agree(group) => format!("{}/agree", group_word(group)),
-            Self::Encapsulate(group) => format!("{}/encapsulate", group_word(group)),
+            Self::ReadKey(kem) => format!("{}/read-key", kem_word(kem)),
+            Self::Encapsulate(kem) => format!("{}/encapsulate", kem_word(kem)),
             Self::Prf(hash, _) => format!("tls12-prf{}", suffix(hash)),
             Self::Extract(hash) => format!("hkdf-extract{}", suffix(hash)),
             Self::Expand(hash) => format!("hkdf-expand{}", suffix(hash)),
@@ -93,7 +115,11 @@ impl Primitive {
         };
         let subject = Subject::new(Topic::Primitive(name))?;
         match self {
-            Self::Private(_) | Self::Generate(_) | Self::Agree(_) | Self::Encapsulate(_) => {
+            Self::Private(_)
+            | Self::Generate(_)
+            | Self::Agree(_)
+            | Self::ReadKey(_)
+            | Self::Encapsulate(_) => {
                 let subject = subject.with(word::BY, session.engine)?;
                 if batch > 1 { subject.with(word::BATCH, batch) } else { Ok(subject) }
             }
@@ -149,6 +175,10 @@ fn group_word(group: Group) -> String {
         Group::P384 => "p-384".to_owned(),
         other => other.name().to_ascii_lowercase(),
     }
+}
+
+fn kem_word(kem: Kem) -> String {
+    kem.algorithm().to_string_lossy().to_ascii_lowercase()
 }
 
 impl fmt::Display for PrivateOperation {

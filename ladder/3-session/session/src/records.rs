@@ -8,6 +8,7 @@ use tollgate_record::{Estimate, Kind, Quantity, Record, Subject, Timestamp, Unit
 
 use crate::batches::Batches;
 use crate::error::Error;
+use crate::halves::{Halves, ONE_HALF};
 use crate::need::Need;
 use crate::plan::Session;
 use crate::primitive::Primitive;
@@ -28,6 +29,7 @@ const COUNTED: [&str; 6] = [
 pub(crate) struct Predicted<'a> {
     pub(crate) session: &'a Session,
     pub(crate) need: &'a Need,
+    pub(crate) halves: &'a Halves,
     pub(crate) batches: &'a Batches,
     pub(crate) replica: &'a Replica<'a>,
     /// The cycles of the calls of libssl.
@@ -110,6 +112,7 @@ impl<'a> Scribe<'a> {
         let cycles = sum(&[(1.0, of.library), (1.0, of.system)])?;
         let from = parts.iter().map(|part| part.subject.to_string()).collect();
         records.extend(parts);
+        records.extend(self.halves(of, &total)?);
         records.push(self.predicted(total, cycles, from)?);
         let connections = of.replica.connections().to_string();
         let mut conditions = vec![(word::CONNECTIONS.to_owned(), connections)];
@@ -117,6 +120,34 @@ impl<'a> Scribe<'a> {
             conditions.push((word::BATCH.to_owned(), format!("{:.1}", of.batch)));
         }
         records.iter_mut().for_each(|record| record.conditions.extend(conditions.clone()));
+        Ok(records)
+    }
+
+    /// The details of a hybrid key exchange: its halves, and the rest of the part.
+    fn halves(&self, of: &Predicted<'_>, total: &Subject) -> Result<Vec<Record>, Error> {
+        let (mut rest_from, whole) = self.costs(&of.need.of(word::PART_KEY_EXCHANGE), of)?;
+        let mut rest = whole;
+        let detailed = |name: &str| {
+            let part = total.clone().with(word::PART, word::PART_KEY_EXCHANGE)?;
+            part.with(word::DETAIL, name)
+        };
+        let mut records = Vec::new();
+        for (detail, primitives) in of.halves.all() {
+            let once = |need: Need, &primitive| need.and(1.0, primitive);
+            let half = primitives.iter().fold(Need::default(), once);
+            let (from, costs) = self.costs(&half, of)?;
+            rest.extend(costs.iter().map(|(count, cycles)| (-count, *cycles)));
+            rest_from.extend_from_slice(&from);
+            records.push(self.predicted(detailed(detail)?, sum(&costs)?, from)?);
+        }
+        if !records.is_empty() {
+            let subject = detailed(word::DETAIL_EVP)?;
+            let mut record = self.predicted(subject, sum(&rest)?, rest_from)?;
+            if of.halves.lacks_one() {
+                record.conditions.insert(word::ASSUMPTION.to_owned(), ONE_HALF.to_owned());
+            }
+            records.push(record);
+        }
         Ok(records)
     }
 

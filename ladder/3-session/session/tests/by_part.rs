@@ -155,6 +155,13 @@ fn a_session_with_a_kem_has_a_key_exchange() {
         let subject = session.subject().unwrap().to_string();
         let exchange = parts(&subject, &figures)[word::PART_KEY_EXCHANGE].estimate.point();
         assert!(exchange > 0.0, "{subject}: {exchange}");
+        let detail = |name: &str| {
+            let part = session.subject().unwrap().with(word::PART, word::PART_KEY_EXCHANGE);
+            figures.cycles(&part.unwrap().with(word::DETAIL, name).unwrap().to_string())
+        };
+        let halves = [word::DETAIL_CURVES, word::DETAIL_KEM_KEY, word::DETAIL_KEM].map(detail);
+        assert!(halves.iter().all(|cycles| *cycles > 0.0), "{subject}: {halves:?}");
+        assert!(close(halves.iter().sum::<f64>() + detail(word::DETAIL_EVP), exchange));
     }
 }
 

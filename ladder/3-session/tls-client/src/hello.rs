@@ -18,8 +18,8 @@ pub(crate) struct Hello<'a> {
     /// resume. If the client offers a ticket, the ID is random, and the server echoes it if it
     /// accepts the ticket (RFC 5077 §3.4).
     pub(crate) session_id: &'a [u8],
-    /// The key share, in TLS 1.3 only.
-    pub(crate) share: Option<(Group, &'a [u8])>,
+    /// The key shares, in TLS 1.3 only.
+    pub(crate) shares: [Option<(Group, &'a [u8])>; 2],
     /// The cookie of a `HelloRetryRequest`; empty if there is none.
     pub(crate) cookie: &'a [u8],
     pub(crate) offered: Offered<'a>,
@@ -88,7 +88,7 @@ impl Hello<'_> {
             list(out, Extension::COOKIE, 2, |out| out.extend_from_slice(self.cookie));
         }
         list(out, Extension::KEY_SHARE, 2, |out| {
-            if let Some((group, public)) = self.share {
+            for (group, public) in self.shares.into_iter().flatten() {
                 out.extend(group.number().to_be_bytes());
                 put_vector(out, 2, |out| out.extend_from_slice(public));
             }

@@ -84,7 +84,9 @@ impl Connection {
                 Some((_, Name::SessionId)) => &self.offered.identity,
                 _ => &session.random.session_id,
             },
-            share: session.share.map(|group| (group, &*session.pair(&self.config, group).public)),
+            shares: session.shares.map(|group| {
+                group.map(|group| (group, &*session.pair(&self.config, group).public))
+            }),
             cookie,
             offered: self.offered.in_hello(session.obfuscated_age, early_data),
         };

@@ -78,10 +78,10 @@ pub(crate) struct Session {
     pub(crate) transcript: Transcript,
     /// True if this handshake verifies the server's signature.
     pub(crate) verify: bool,
-    /// The group of the key share in the last `ClientHello` of TLS 1.3.
-    pub(crate) share: Option<Group>,
-    /// The key pair, unless the configuration's key pair is reused.
-    pub(crate) fresh: Option<KeyPair>,
+    /// The groups of the key shares in the last `ClientHello` of TLS 1.3.
+    pub(crate) shares: [Option<Group>; 2],
+    /// The key pairs, unless the configuration's key pair is reused.
+    pub(crate) fresh: [Option<KeyPair>; 2],
     /// TLS 1.2: true if the server's hello announced a ticket.
     pub(crate) ticket_announced: bool,
     /// TLS 1.2: the result of the key agreement.
@@ -118,7 +118,7 @@ impl Session {
         random.premaster.copy_from_slice(&bytes[64..110]);
         let draw = u32::from_be_bytes([bytes[110], bytes[111], bytes[112], bytes[113]]);
         let settings = config.settings();
-        let share = settings.groups.first().copied().filter(|_| settings.suite.is_tls13());
+        let shares = settings.shares();
         let mut session = Self {
             random,
             server_random: [0; 32],
@@ -128,8 +128,8 @@ impl Session {
                 VerifySignature::Never => false,
                 VerifySignature::Sample(n) => draw.is_multiple_of(n.get()),
             },
-            share,
-            fresh: None,
+            shares,
+            fresh: [None, None],
             ticket_announced: false,
             agreed: None,
             master: None,
@@ -143,9 +143,7 @@ impl Session {
             application: None,
             master_secret: None,
         };
-        if let Some(group) = share {
-            session.prepare(config, group)?;
-        }
+        session.prepare(config, shares)?;
         Ok(session)
     }
 
@@ -154,17 +152,23 @@ impl Session {
         [&self.random.client, &self.server_random]
     }
 
-    /// Makes sure that [`Self::pair`] has a key pair of this group.
-    pub(crate) fn prepare(&mut self, config: &Config, group: Group) -> Result<(), Unavailable> {
+    /// Makes sure that [`Self::pair`] has key pairs of these groups.
+    pub(crate) fn prepare(
+        &mut self,
+        config: &Config,
+        groups: [Option<Group>; 2],
+    ) -> Result<(), Unavailable> {
         if config.settings().key_share == Freshness::Fresh {
-            self.fresh = Some(KeyPair::generate(group)?);
+            for (fresh, group) in self.fresh.iter_mut().zip(groups) {
+                *fresh = group.map(KeyPair::generate).transpose()?;
+            }
         }
         Ok(())
     }
 
     /// Returns the key pair prepared for this group.
     pub(crate) fn pair<'a>(&'a self, config: &'a Config, group: Group) -> &'a KeyPair {
-        let pair = self.fresh.as_ref().filter(|pair| pair.group == group);
+        let pair = self.fresh.iter().flatten().find(|pair| pair.group == group);
         pair.or_else(|| config.pair(group)).expect("`prepare` made a key pair of this group")
     }
 }

@@ -50,8 +50,9 @@ pub struct Settings {
     /// The offered suite, which determines the version.
     pub suite: Suite,
     /// The offered groups in order of preference. TLS 1.3 sends a key share for the first group,
-    /// and for another group after a `HelloRetryRequest`. In TLS 1.2 with ECDSA, the
-    /// groups also restrict the curve of the certificate's key (RFC 8422 §5.1.1).
+    /// as browsers do also for X25519 if the first group has a KEM and X25519 is offered, and for
+    /// another group after a `HelloRetryRequest`. In TLS 1.2 with ECDSA, the groups also restrict
+    /// the curve of the certificate's key (RFC 8422 §5.1.1).
     pub groups: Vec<Group>,
     /// The offered signature schemes in order of preference. In TLS 1.3 they select the kind of the
     /// certificate's key.
@@ -102,6 +103,14 @@ impl Settings {
             key_share: Freshness::Fresh,
             premaster: Freshness::Fresh,
         }
+    }
+
+    /// Returns the groups of the key shares in the first `ClientHello`; none in TLS 1.2.
+    pub(crate) fn shares(&self) -> [Option<Group>; 2] {
+        let first = self.groups.first().copied().filter(|_| self.suite.is_tls13());
+        let has_kem = first.is_some_and(Group::is_kem);
+        let second = has_kem && self.groups.contains(&Group::X25519);
+        [first, second.then_some(Group::X25519)]
     }
 
     pub(crate) const fn offers_encrypt_then_mac(&self) -> bool {

@@ -154,7 +154,7 @@ impl Connection {
     fn agree(&mut self, group: Group, peer: &[u8]) -> Result<(), Stop> {
         let hash = self.config.settings.suite.hash();
         self.facts.group = Some(group);
-        self.session.prepare(&self.config, group)?;
+        self.session.prepare(&self.config, [Some(group), None])?;
         let pair = self.session.pair(&self.config, group);
         // RFC 8422 §5.10: the secret keeps its leading zeros
         let premaster = pair.agree(peer, |premaster| hash.hmac_key(premaster))?;

@@ -82,7 +82,7 @@ impl Connection {
         };
         let (group, public) = share;
         self.facts.group = Some(group);
-        if self.session.share != Some(group) {
+        if !self.session.shares.contains(&Some(group)) {
             return Err(illegal("key_share").into());
         }
         self.facts.resumed = psk;
@@ -124,16 +124,20 @@ impl Connection {
         if self.facts.hello_retry {
             return Err(Violation::RetryTwice.into());
         }
-        // a retry must name a group or carry a cookie, and must not name the group already sent
-        if group == self.session.share || (group.is_none() && cookie.is_empty()) {
+        // a retry must name a group or carry a cookie, and must not name a group already sent
+        let is_vain = match group {
+            Some(_) => self.session.shares.contains(&group),
+            None => cookie.is_empty(),
+        };
+        if is_vain {
             return Err(Violation::RetryVain.into());
         }
         self.facts.hello_retry = true;
         self.session.transcript.retry();
         self.session.transcript.add(incoming.whole);
-        if let Some(group) = group {
-            self.session.share = Some(group);
-            self.session.prepare(&self.config, group)?;
+        if group.is_some() {
+            self.session.shares = [group, None];
+            self.session.prepare(&self.config, [group, None])?;
         }
         self.early_data_refused();
         self.say_change_cipher_spec();

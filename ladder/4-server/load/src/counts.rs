@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use tollgate_tls_client::Group;
 
 use crate::phase::{Cause, Failure, Phase};
 
@@ -25,6 +26,14 @@ pub struct Counts {
     /// Handshakes in which the client verified the server's signature, as the plan's policy
     /// requires.
     pub signatures_verified: u64,
+    /// Handshakes with a second `ClientHello`, which the server requested by a
+    /// `HelloRetryRequest`.
+    #[serde(default)]
+    pub hello_retries: u64,
+    /// Handshakes by the group that the server chose, by its registered name.
+    #[serde(default, with = "names")]
+    #[schemars(with = "BTreeMap<String, u64>")]
+    pub groups: BTreeMap<Group, u64>,
     /// Handshakes that the server confirmed: by its Finished in a full handshake of TLS 1.2;
     /// otherwise by application data or `close_notify` after the client's Finished. Only confirmed
     /// handshakes count for a rate.
@@ -63,6 +72,10 @@ impl Counts {
         self.retries += other.retries;
         self.client_done += other.client_done;
         self.signatures_verified += other.signatures_verified;
+        self.hello_retries += other.hello_retries;
+        for (&group, count) in &other.groups {
+            *self.groups.entry(group).or_default() += count;
+        }
         self.confirmed += other.confirmed;
         self.resumptions.add(other.resumptions);
         self.responses += other.responses;
@@ -181,6 +194,32 @@ mod pairs {
     }
 }
 
+/// A map by the registered names of groups.
+mod names {
+    use std::collections::BTreeMap;
+
+    use serde::de::Error as _;
+    use serde::{Deserialize as _, Deserializer, Serializer};
+    use tollgate_tls_client::Group;
+
+    pub(super) fn serialize<S: Serializer>(
+        map: &BTreeMap<Group, u64>,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        to.collect_map(map.iter().map(|(group, count)| (group.name(), count)))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<BTreeMap<Group, u64>, D::Error> {
+        let named = |(name, count): (String, u64)| match Group::from_name(&name) {
+            Some(group) => Ok((group, count)),
+            None => Err(D::Error::custom(format!("no group is called {name}"))),
+        };
+        BTreeMap::deserialize(from)?.into_iter().map(named).collect()
+    }
+}
+
 /// Returns `part` divided by `whole`; 0 if both are 0.
 pub(crate) fn share(part: u64, whole: u64) -> f64 {
     #[allow(clippy::cast_precision_loss, reason = "counts of a run are far below 2^52")]
@@ -214,6 +253,11 @@ mod tests {
         assert_eq!(counts.failures.len(), KINDS_MAX + 1);
         assert_eq!(counts.failed(), 1000);
         let mut sum = counts.clone();
+        sum.groups.insert(Group::X25519MlKem768, 7);
+        let json = serde_json::to_string(&sum).unwrap();
+        assert!(json.contains("\"groups\":{\"X25519MLKEM768\":7}"), "{json}");
+        assert_eq!(serde_json::from_str::<Counts>(&json).unwrap(), sum);
+        assert!(serde_json::from_str::<Counts>(&json.replace("MLKEM", "KYBER")).is_err());
         sum.add(&counts);
         assert_eq!(sum.failed_in(Phase::Data), 2000);
     }

@@ -2,9 +2,10 @@
 
 use tollgate_record::vocabulary as word;
 use tollgate_record::{BadSubject, Subject};
+use tollgate_tls_client::Group;
 
 use crate::arrivals::{Arrivals, Pattern, Think};
-use crate::counts::Resumptions;
+use crate::counts::{Counts, Resumptions};
 use crate::outcome::Outcome;
 use crate::plan::{Exchange, Plan};
 use crate::resumption::Resume;
@@ -36,6 +37,17 @@ pub(crate) fn resumption(rounds: &[Outcome]) -> String {
     let mut all = Resumptions::default();
     rounds.iter().for_each(|round| all.add(round.whole.resumptions));
     format!("{:.1} % by {by}: {all}", 100.0 * share)
+}
+
+/// Returns the groups that the server chose, and the number of handshakes with a second
+/// `ClientHello`, over all rounds.
+pub(crate) fn groups(rounds: &[Outcome]) -> String {
+    let mut all = Counts::default();
+    rounds.iter().for_each(|round| all.add(&round.whole));
+    let count = |(group, count): (&Group, &u64)| format!("{group}: {count}");
+    let groups: Vec<String> = all.groups.iter().map(count).collect();
+    let groups = if groups.is_empty() { "none".to_owned() } else { groups.join(", ") };
+    format!("{groups}; HelloRetryRequests: {}", all.hello_retries)
 }
 
 /// Returns the conditions of arrivals and clients.

@@ -115,6 +115,10 @@ messages! {
                 "the client did not keep up; give it more threads and its own cores, or a lower \
                  rate"
             };
+        OtherGroup { named: String, chosen: &'static str, count: u64 } =>
+            "the plan has {named}, and the server chose {chosen} in {count} handshakes: enable \
+             {named} in the server (OpenSSL has X25519MLKEM768 from version 3.5), or give --group \
+             {chosen}";
         PortsWaiting { waiting: u64, ports: u64 } =>
             "sockets in TIME_WAIT take {waiting} of {ports} ports: close with rst-after-confirm, \
              or wait a minute before the next run";

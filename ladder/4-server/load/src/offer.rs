@@ -105,10 +105,9 @@ impl Offer {
         };
         if let Some(group) = group {
             // An ECDSA certificate must use the curve of an offered group. Therefore, offer the
-            // other groups too, after this one.
-            settings
-                .groups
-                .retain(|other| *other != group && suite.exchange() == KeyExchange::EcdheEcdsa);
+            // other groups too, after this one. With the hybrid, browsers offer X25519 too.
+            let has_others = suite.exchange() == KeyExchange::EcdheEcdsa || group.is_kem();
+            settings.groups.retain(|other| *other != group && has_others);
             settings.groups.insert(0, group);
         }
         Some(settings)
@@ -183,6 +182,15 @@ mod tests {
             let subject = offer.subject("server/rsa-2048/tls13".parse().unwrap()).unwrap();
             assert!(subject.to_string().contains(suite), "{subject}");
         }
+    }
+
+    #[test]
+    fn the_hybrid_is_offered_with_x25519_as_browsers_do() {
+        let groups = |offer: &Offer| offer.settings(Protocol::Tls13).unwrap().groups;
+        let hybrid = offer("", "X25519MLKEM768");
+        assert_eq!(groups(&hybrid), [Group::X25519MlKem768, Group::X25519]);
+        assert_eq!(groups(&Offer { curve_key: true, ..hybrid }).len(), 2);
+        assert_eq!(groups(&offer("", "secp256r1")), [Group::P256]);
     }
 
     #[test]

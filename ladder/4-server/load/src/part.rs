@@ -158,9 +158,15 @@ impl Part {
             let (client_done, confirmed) = (whole.client_done, whole.confirmed);
             doubts.push(Finding::ConfirmedLess { client_done, confirmed });
         }
-        let count = self.tally.hello_retries;
+        let count = whole.hello_retries;
         if count > 0 {
             doubts.push(Finding::HelloRetries { count });
+        }
+        let named = plan.offer.group.as_deref();
+        let other = whole.groups.iter().find(|(group, _)| named != Some(group.name()));
+        if let (Some(named), Some((group, &count))) = (named, other) {
+            let (named, chosen) = (named.to_owned(), group.name());
+            reasons.push(Finding::OtherGroup { named, chosen, count });
         }
     }
 

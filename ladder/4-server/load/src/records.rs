@@ -295,6 +295,7 @@ fn conditions(rounds: &[Outcome]) -> BTreeMap<String, String> {
         ("close".to_owned(), plan.close.word().to_owned()),
         (word::CONNECTIONS.to_owned(), plan.connections.to_string()),
         ("plan".to_owned(), plan.hash()),
+        ("groups".to_owned(), disclosure::groups(rounds)),
         ("resumption".to_owned(), disclosure::resumption(rounds)),
         ("rounds".to_owned(), rounds.len().to_string()),
         ("sustain_ms".to_owned(), plan.sustain_ms.to_string()),

@@ -3,7 +3,7 @@
 use core::time::Duration;
 use std::time::Instant;
 
-use tollgate_tls_client::SavedSession;
+use tollgate_tls_client::{Group, SavedSession};
 
 use crate::plan::{Close, Exchange, Plan};
 use crate::request_form::RequestForm;
@@ -104,10 +104,10 @@ impl RequestSpec {
 pub(crate) enum TransactionEvent {
     /// The TCP connection is up. Contains the time since the socket was opened.
     Connected { connect: Duration },
-    /// The client has finished the handshake. States whether the server asked for a second
-    /// `ClientHello`, whether the client verified the server's signature, and whether an offered
-    /// session was refused.
-    ClientDone { hello_retry: bool, verified: bool, refused: bool },
+    /// The client has finished the handshake. States the group of its key agreement, whether the
+    /// server asked for a second `ClientHello`, whether the client verified the server's signature,
+    /// and whether an offered session was refused.
+    ClientDone { group: Option<Group>, hello_retry: bool, verified: bool, refused: bool },
     /// The server has confirmed the handshake. Contains the time since the `ClientHello`, and
     /// whether the server resumed a session and accepted early data.
     Confirmed { handshake: Duration, resumed: bool, early_data: bool },

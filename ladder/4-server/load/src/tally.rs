@@ -42,8 +42,6 @@ pub(crate) struct Tally {
     pub(crate) arrivals: ArrivalCounts,
     pub(crate) arrivals_whole: ArrivalCounts,
     pub(crate) series: Series,
-    /// Handshakes with a second `ClientHello`, in the whole run.
-    pub(crate) hello_retries: u64,
     /// Connections in flight when the run was stopped.
     pub(crate) abandoned: u64,
 }
@@ -77,7 +75,6 @@ impl Tally {
             arrivals: ArrivalCounts::default(),
             arrivals_whole: ArrivalCounts::default(),
             series: Series::new(schedule),
-            hello_retries: 0,
             abandoned: 0,
         }
     }
@@ -128,7 +125,6 @@ impl Tally {
         self.arrivals.add(other.arrivals);
         self.arrivals_whole.add(other.arrivals_whole);
         self.series.add(&other.series);
-        self.hello_retries += other.hello_retries;
         self.abandoned += other.abandoned;
     }
 }
@@ -218,13 +214,16 @@ impl Recorder {
                     self.tally.connect.record(connect);
                 }
             }
-            TransactionEvent::ClientDone { hello_retry, verified, refused, .. } => {
+            TransactionEvent::ClientDone { group, hello_retry, verified, refused } => {
                 self.count(at, is_plain, |counts| {
                     counts.client_done += 1;
                     counts.signatures_verified += u64::from(verified);
                     counts.resumptions.refused += u64::from(refused);
+                    counts.hello_retries += u64::from(hello_retry);
+                    if let Some(group) = group {
+                        *counts.groups.entry(group).or_default() += 1;
+                    }
                 });
-                self.tally.hello_retries += u64::from(hello_retry);
             }
             TransactionEvent::Confirmed { handshake, resumed, early_data } => {
                 if self.is_sustained(at) {

@@ -254,6 +254,7 @@ impl Slot {
                 let facts = *self.channel.tls().facts();
                 self.progress.resumed = facts.resumed;
                 let done = TransactionEvent::ClientDone {
+                    group: facts.group,
                     hello_retry: facts.hello_retry,
                     verified: facts.signature_verified,
                     refused: facts.offered.is_some() && !facts.resumed,

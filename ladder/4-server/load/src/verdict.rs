@@ -166,6 +166,8 @@ impl Evidence {
 mod tests {
     use std::time::Instant;
 
+    use tollgate_tls_client::Group;
+
     use super::*;
     use crate::arrival_counts::ArrivalCounts;
     use crate::counts::Counts;
@@ -255,8 +257,16 @@ mod tests {
 
     #[test]
     fn each_reason_makes_a_run_invalid() {
-        let rows: [Row; 12] = [
+        let rows: [Row; 13] = [
             (|case| case.part.client_cpu = client(0.97, 0.0), &["97 % of a core"]),
+            (
+                |case| {
+                    case.plan.offer.group = Some(Group::X25519MlKem768.name().to_owned());
+                    let chosen = [(Group::X25519MlKem768, 997), (Group::X25519, 3)];
+                    case.part.tally.whole.groups = chosen.into();
+                },
+                &["chose x25519 in 3 handshakes", "--group x25519"],
+            ),
             (|case| case.part.tally.bins = (0..20).map(|i| 40 + i).collect(), &["measure longer"]),
             (|case| case.part.tally.bins[7] = 0, &["for a while"]),
             (|case| case.seen = Some(Err("disk on fire".to_owned())), &["disk on fire"]),
@@ -310,7 +320,7 @@ mod tests {
                 &["99 of 100 ports"],
             ),
             (|case| case.part.host.clock_drift = 0.005, &["clocks disagree"]),
-            (|case| case.part.tally.hello_retries = 3, &["3 times"]),
+            (|case| case.part.tally.whole.hello_retries = 3, &["3 times"]),
             (
                 |case| {
                     case.part.tally.arrivals =

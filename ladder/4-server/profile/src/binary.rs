@@ -48,9 +48,48 @@ impl Binary {
     }
 }
 
+impl Binary {
+    /// Returns the functions that the function with this start ends in: the targets of its jumps
+    /// that are starts of other functions. `bytes` are those of the file, for x86-64. Such a call
+    /// leaves no frame of the caller on the stack.
+    pub(crate) fn tail_calls(&self, bytes: &[u8], start: u64) -> Vec<u64> {
+        /// `jmp` with a distance of 32 bits.
+        const JUMP: u8 = 0xE9;
+        const JUMP_BYTES: usize = 5;
+
+        let next = self.starts.partition_point(|other| *other <= start);
+        let end = self.starts.get(next).copied().unwrap_or(start);
+        let inside = |(_, size, at): &&(u64, u64, u64)| (*at..at + size).contains(&start);
+        let Some((offset, _, at)) = self.segments.iter().find(inside) else { return Vec::new() };
+        let place = |address: u64| usize::try_from(address - at + offset).unwrap_or(usize::MAX);
+        let code = bytes.get(place(start)..place(end)).unwrap_or_default();
+        let target = |(place, code): (usize, &[u8])| {
+            let distance = i32::from_le_bytes(code[1..].try_into().ok()?);
+            let after = start + u64::try_from(place + JUMP_BYTES).ok()?;
+            after.checked_add_signed(distance.into())
+        };
+        let jumps = code.windows(JUMP_BYTES).enumerate().filter(|(_, code)| code[0] == JUMP);
+        let is_start = |target: &u64| *target != start && self.starts.binary_search(target).is_ok();
+        jumps.filter_map(target).filter(is_start).collect()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_jump_to_another_function_is_a_call_without_a_frame() {
+        let binary =
+            Binary { starts: vec![0x1000, 0x1010, 0x1020], segments: vec![(4, 0x40, 0x1000)] };
+        let mut bytes = vec![0x90; 0x44];
+        // at 0x1002 to 0x1020; at 0x1008 to 0x1004, in the same function
+        bytes[4 + 2..][..5].copy_from_slice(&[0xE9, 0x19, 0, 0, 0]);
+        bytes[4 + 8..][..5].copy_from_slice(&[0xE9, 0xF7, 0xFF, 0xFF, 0xFF]);
+        assert_eq!(binary.tail_calls(&bytes, 0x1000), [0x1020]);
+        assert_eq!(binary.tail_calls(&bytes, 0x1010), []);
+        assert_eq!(binary.tail_calls(&bytes[..5], 0x1000), []);
+    }
 
     #[test]
     fn functions_of_this_program_are_found() {

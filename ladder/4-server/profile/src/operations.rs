@@ -1,4 +1,5 @@
-//! The entry functions of libcrypto's algorithms, as its default provider lists them.
+//! The entry functions of libcrypto's algorithms, as its default provider lists them, and the
+//! functions that they end in.
 //!
 //! All `unsafe` code of this crate is here. Declarations follow `openssl/core.h` and
 //! `openssl/provider.h` of OpenSSL 3.0.
@@ -109,11 +110,22 @@ impl Operations {
         let map = |address: u64| maps.iter().find(|map| map.holds(address));
         let file = map(*found.keys().next()?)?.file.clone();
         let binary = Binary::read(&file)?;
-        let names = found.into_iter().filter_map(|(address, entries)| {
+        let by_start = found.into_iter().filter_map(|(address, entries)| {
             let map = map(address).filter(|map| map.file == file)?;
-            let start = binary.function_at(address - map.from + map.offset)?;
-            Some((start, name(&entries)?))
+            Some((binary.function_at(address - map.from + map.offset)?, entries))
         });
+        let by_start: BTreeMap<u64, Vec<_>> = by_start.collect();
+        // an entry function that ends in another function is not on the stack
+        let mut ends: BTreeMap<u64, Vec<_>> = BTreeMap::new();
+        let bytes = if cfg!(target_arch = "x86_64") { fs::read(&file).ok()? } else { Vec::new() };
+        for (&start, entries) in &by_start {
+            let targets = binary.tail_calls(&bytes, start).into_iter();
+            for target in targets.filter(|target| !by_start.contains_key(target)) {
+                ends.entry(target).or_default().extend_from_slice(entries);
+            }
+        }
+        let all = by_start.into_iter().chain(ends);
+        let names = all.filter_map(|(start, entries)| Some((start, name(&entries)?)));
         Some(Self { names: names.collect(), file })
     }
 

@@ -17,6 +17,9 @@ pub struct Part {
     /// True if the part includes all functions that its functions call.
     #[serde(default)]
     whole_call: bool,
+    /// Parts with whole calls, of whose calls this part is one.
+    #[serde(default)]
+    within: Vec<String>,
     /// True if the part has all kernel code that no rule knows.
     #[serde(default)]
     is_rest: bool,
@@ -68,7 +71,8 @@ impl Part {
 }
 
 /// Returns the part of a stack, whose innermost function comes first. In user code the outermost
-/// function of a part with whole calls decides; otherwise the innermost function that a rule knows.
+/// function of a part with whole calls decides, unless it calls a function of a part within that
+/// part; otherwise the innermost function that a rule knows.
 pub(crate) fn part_of(frames: &[Frame]) -> Option<&'static Part> {
     let is_kernel = frames.first()?.is_kernel;
     let same_mode = || frames.iter().filter(|frame| frame.is_kernel == is_kernel);
@@ -76,8 +80,20 @@ pub(crate) fn part_of(frames: &[Frame]) -> Option<&'static Part> {
         parts().iter().find(|part| part.whole_call == whole && part.knows(frame))
     };
     let whole = same_mode().rev().find_map(|frame| find(frame, true));
+    let whole = whole.map(|outer| innermost(outer, || same_mode().rev()));
     let rest = || parts().iter().find(|part| part.is_rest && is_kernel);
     whole.or_else(|| same_mode().find_map(|frame| find(frame, false))).or_else(rest)
+}
+
+/// Follows the parts within a part, from the outermost function inwards.
+fn innermost<'a, I: Iterator<Item = &'a Frame>>(
+    outer: &'static Part,
+    frames: impl Fn() -> I,
+) -> &'static Part {
+    let is_within = |part: &&Part| part.within.contains(&outer.word);
+    let inner =
+        frames().find_map(|frame| parts().iter().filter(is_within).find(|part| part.knows(frame)));
+    inner.map_or(outer, |inner| innermost(inner, frames))
 }
 
 /// Returns whether a text has the form of a pattern, in which `*` stands for any characters.
@@ -159,6 +175,35 @@ mod tests {
         assert_eq!(word(&[operation("signature ECDSA")]), Some("ec-signature"));
         assert_eq!(word(&[operation("signature CMAC|HMAC|SIPHASH")]), Some("mac"));
         assert_eq!(word(&[operation("cipher"), operation("rand CTR-DRBG")]), Some("random"));
+    }
+
+    #[test]
+    fn the_halves_of_a_hybrid_are_parts_within_its_calls() {
+        let libcrypto = |symbol: &str| frame(symbol, "libcrypto.so.3");
+        let operation =
+            |name: &str| Frame { operation: Some(name.to_owned()), ..libcrypto("31e4d2") };
+        let (inner, ssl) = (libcrypto("1cb78e"), frame("30b91", "libssl.so.3"));
+        let hybrid = |name: &str| operation(&format!("{name} SecP256r1MLKEM768|X25519MLKEM768"));
+        let of = |calls: &[&Frame]| {
+            let stack: Vec<Frame> =
+                [&inner].into_iter().chain(calls.iter().copied()).cloned().collect();
+            word(&[&stack[..], core::slice::from_ref(&ssl)].concat())
+        };
+        let (squeeze, update) = (libcrypto("EVP_DigestSqueeze"), libcrypto("EVP_DigestUpdate"));
+        let (key, kem) = (operation("keymgmt ML-KEM-768"), operation("kem ML-KEM-768"));
+        for (calls, expected) in [
+            (&[&hybrid("kem")][..], "kem"),
+            (&[&operation("keymgmt X25519"), &hybrid("kem")], "elliptic-curves"),
+            (&[&operation("keyexch X25519"), &hybrid("kem")], "elliptic-curves"),
+            (&[&kem, &hybrid("kem")], "ml-kem"),
+            (&[&squeeze, &kem, &hybrid("kem")], "sha-3"),
+            (&[&key, &hybrid("keymgmt")], "ml-kem-key"),
+            (&[&squeeze, &key, &hybrid("keymgmt")], "ml-kem-matrix"),
+            (&[&update, &key, &hybrid("keymgmt")], "sha-3"),
+            (&[&squeeze, &operation("rand CTR-DRBG")], "random"),
+        ] {
+            assert_eq!(of(calls), Some(expected), "{calls:?}");
+        }
     }
 
     /// The entry functions of the provider, the queue and libcrypto are the same for all

@@ -20,8 +20,8 @@ macro_rules! files {
     };
 }
 
-/// All files: workloads of papers, then current ones.
-pub const FILES: [File; 4] = files!["hp2001", "bank140k", "web2026", "pq2026"];
+/// All files: workloads of today, the usual one first, then those of papers.
+pub const FILES: [File; 4] = files!["pq2026", "web2026", "bank140k", "hp2001"];
 
 impl File {
     /// Returns the file with this name.

@@ -19,7 +19,7 @@ use super::{
 use crate::error::CliError;
 use crate::keys::{ECDSA_P256, ED25519};
 
-const BY: &str = "aws-lc";
+pub(super) const BY: &str = "aws-lc";
 
 /// Returns AWS-LC as a contender, one operation at a time. The error is a note for the user that
 /// says why the table has no row for AWS-LC.
@@ -97,11 +97,11 @@ fn agree(key: &KeyName, group: &'static agreement::Algorithm) -> Result<Run, Cli
     }))
 }
 
-fn unspecified(_: Unspecified) -> CliError {
+pub(super) fn unspecified(_: Unspecified) -> CliError {
     error!("AWS-LC gave an error, and by design does not say which")
 }
 
-fn refused(error: impl core::fmt::Display) -> CliError {
+pub(super) fn refused(error: impl core::fmt::Display) -> CliError {
     error!("AWS-LC does not do this: {error}; leave it out with --against")
 }
 

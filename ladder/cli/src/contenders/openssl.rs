@@ -22,7 +22,7 @@ use super::{
 use crate::error::CliError;
 use crate::keys::{ECDSA_P256, ED25519, Key};
 
-const BY: &str = "openssl";
+pub(super) const BY: &str = "openssl";
 
 /// Creates the contender OpenSSL, which performs one operation at a time.
 pub(crate) fn contender(job: &Job) -> Result<Contender, CliError> {
@@ -84,7 +84,7 @@ impl Group {
 }
 
 /// Returns a library context without our provider.
-fn worker() -> Result<Worker, CliError> {
+pub(super) fn worker() -> Result<Worker, CliError> {
     let config = Config { engine: Engine::OpenSsl, ..Config::default() };
     Worker::new(&config).map_err(CliError::about("OpenSSL does not start"))
 }

@@ -9,20 +9,21 @@ use std::time::Instant;
 use clap::Args;
 use tollgate_bench::this_machine;
 use tollgate_fleet::Prices;
-use tollgate_load::Protocol;
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Record, Timestamp};
 use tollgate_report::{heading, html, rungs};
-use tollgate_server::KeyKind;
-use tollgate_session::SessionPlan;
+use tollgate_session::{LONG_BYTES, SHORT_BYTES, SessionPlan};
+use tollgate_stock_servers::Product;
 
 use crate::error::CliError;
+use crate::hybrid::noted_group;
 use crate::options::values::{OutputFile, defaults};
-use crate::options::{Bench, Fleet};
+use crate::options::{Bench, Fleet, ServerKind};
 use crate::output::{Output, say};
 use crate::progress::Progress;
 use crate::run::Run;
-use crate::verbs::explain::parts;
+use crate::verbs::bench::servers;
+use crate::verbs::explain::{self, parts};
 use crate::verbs::fleet::prices;
 use crate::verbs::kernel::{Table, model};
 use crate::verbs::speed::Speed;
@@ -33,16 +34,16 @@ const RUNGS: [(&str, &[Step]); 6] = [
     ("0 model", &[LadderRun::model, LadderRun::papers]),
     ("1 kernel", &[LadderRun::kernel]),
     ("2 operation", &[LadderRun::speed]),
-    ("3 session", &[LadderRun::session]),
-    (
-        "4 server",
-        &[LadderRun::two_key_sizes, LadderRun::rsa_key_exchange, LadderRun::long_responses],
-    ),
+    ("3 session", &[LadderRun::session, LadderRun::stock_session]),
+    ("4 server", &[LadderRun::server, LadderRun::stock_server, LadderRun::long_responses]),
     ("5 fleet", &[LadderRun::fleet]),
 ];
 
 /// Collects the records of one request to a verb.
 type Step = fn(&mut LadderRun) -> Result<Vec<Record>, CliError>;
+
+/// The stock server of rungs 3 to 5.
+const STOCK: Product = Product::Nginx;
 
 /// The time that `--quick` measures, as a share of the usual time.
 const QUICK: f64 = 0.1;
@@ -204,21 +205,48 @@ impl LadderRun {
 
     fn session(&mut self) -> Result<Vec<Record>, CliError> {
         let total = Duration::from_secs_f64(25.0 * self.pace);
-        parts::collect(None, &SessionPlan::ladder(total), &mut self.run)
+        let plan = explain::ladder(noted_group(&mut self.run.notes), total);
+        parts::collect(None, &plan, &mut self.run)
     }
 
-    fn two_key_sizes(&mut self) -> Result<Vec<Record>, CliError> {
-        let key = [2048, 3072].map(|bits| KeyKind::Rsa { bits }).to_vec();
-        self.bench(Bench { key, ..defaults() })
+    /// Predicts the sessions that [`Self::stock_server`] measures.
+    fn stock_session(&mut self) -> Result<Vec<Record>, CliError> {
+        if !self.has_stock_server() {
+            return Ok(Vec::new());
+        }
+        let total = Duration::from_secs_f64(15.0 * self.pace);
+        let mut plan = explain::ladder(noted_group(&mut self.run.notes), total);
+        plan.sessions.retain(|session| session.bytes == SHORT_BYTES);
+        plan.pauses = false;
+        parts::collect(Some(&STOCK.to_string()), &plan, &mut self.run)
     }
 
-    fn rsa_key_exchange(&mut self) -> Result<Vec<Record>, CliError> {
-        self.bench(Bench { protocol: vec![Protocol::Tls12Rsa], ..defaults() })
+    fn server(&mut self) -> Result<Vec<Record>, CliError> {
+        self.bench(defaults())
     }
 
+    fn stock_server(&mut self) -> Result<Vec<Record>, CliError> {
+        if !self.has_stock_server() {
+            return Ok(Vec::new());
+        }
+        self.bench(Bench { server: vec![ServerKind::Nginx], ..defaults() })
+    }
+
+    /// The transfer of [ETI10], with one key.
     fn long_responses(&mut self) -> Result<Vec<Record>, CliError> {
-        let protocol = vec![Protocol::Tls13];
-        self.bench(Bench { protocol, bytes: 143_360, ..defaults() })
+        let [_, rsa] = SessionPlan::KEYS;
+        self.bench(Bench { key: vec![rsa], bytes: LONG_BYTES, ..defaults() })
+    }
+
+    /// Returns whether a stock server can run with the provider; otherwise notes why not.
+    fn has_stock_server(&mut self) -> bool {
+        let missing = match (STOCK.version(), servers::provider(None)) {
+            (None, _) => format!("{STOCK} is not installed"),
+            (_, Err(why)) => why.to_string(),
+            (Some(_), Ok(_)) => return true,
+        };
+        self.run.notes.add(format!("no stock server in rungs 3 to 5: {missing}"));
+        false
     }
 
     fn bench(&mut self, options: Bench) -> Result<Vec<Record>, CliError> {

@@ -51,7 +51,7 @@ pub(crate) struct FromLog {
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Show {
-    /// hp2001, bank140k, web2026, pq2026, or a file that ends in .toml [default: list the names]
+    /// pq2026, web2026, bank140k, hp2001, or a file that ends in .toml [default: list the names]
     #[arg(value_name = "NAME|FILE")]
     pub(crate) workload: Option<String>,
 }

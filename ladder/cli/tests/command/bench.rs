@@ -10,6 +10,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::thread;
 
+use tollgate_curves::p256::P256;
 use tollgate_record::{Kind, Record};
 use tollgate_server::{Certificate, KeyKind};
 use tollgate_stock_servers::{Product, Settings};
@@ -102,14 +103,14 @@ fn both_engines_are_loaded_in_turn_and_their_logs_agree() {
 #[test]
 fn a_number_of_requests_ends_a_run() {
     let flags = "bench -c 4 -z 60s -n 40 --drift-max 1 --repeats 0 --engine tollgate \
-                 --protocol tls13 --bytes 100 --rounds 1";
+                 --key-type rsa-2048 --bytes 100 --rounds 1";
     let stdout = text(&line(flags, &[]));
     assert!(stdout.contains("40 requests in each run, 60 s at most"), "{stdout}");
     // the 40 requests of the run, and the request of the probe before them
     assert_eq!(agreed(&stdout, "tollgate"), (41, 41));
     // the first connections have no session to offer, and there is no warm-up
-    let flags = "bench -c 16 -n 200 --resume 50% --repeats 0 --engine tollgate --protocol tls13 \
-                 --bytes 100 --rounds 1";
+    let flags = "bench -c 16 -n 200 --resume 50% --repeats 0 --engine tollgate \
+                 --key-type rsa-2048 --bytes 100 --rounds 1";
     let stdout = text(&line(flags, &[]));
     assert!(stdout.contains("VALID") && !stdout.contains("INVALID"), "{stdout}");
     let half = line("bench -n 3 --requests-per-connection 2", &[]);
@@ -163,8 +164,29 @@ fn answer_put(mut stream: TcpStream) {
 }
 
 #[test]
+fn the_default_handshake_is_that_of_browsers_or_a_note_says_why_not() {
+    let (output, records) = bench_recorded("--rounds 2 --bytes 100", &[]);
+    let stdout = text(&output);
+    let notes = stdout.matches("has no X25519MLKEM768, so handshakes use x25519").count();
+    let group = if notes == 0 { " X25519MLKEM768" } else { "" };
+    assert!(notes <= 1, "{stdout}");
+    let has_p256 = P256::best().is_ok_and(P256::beats_openssl);
+    for key in ["ecdsa-p256", "rsa-2048"].into_iter().skip(usize::from(!has_p256)) {
+        let label = format!("{key} tls13{group}: ");
+        assert_eq!(starting(&stdout, &label).len(), 1, "{label:?} in\n{stdout}");
+    }
+    for record in records {
+        let wanted = (notes == 0).then_some("X25519MLKEM768");
+        assert_eq!(record.subject.parameter("group"), wanted, "{}", record.subject);
+        let groups = &record.conditions["groups"];
+        assert!(groups.starts_with(wanted.unwrap_or("x25519")), "{groups}");
+        assert!(groups.ends_with("HelloRetryRequests: 0"), "{groups}");
+    }
+}
+
+#[test]
 fn one_engine_alone_has_figures_and_no_ratio() {
-    let flags = "--engine tollgate --protocol tls13 --bytes 100 --rounds 1 --close fin";
+    let flags = "--engine tollgate --key-type rsa-2048 --bytes 100 --rounds 1 --close fin";
     let (output, records) = bench_recorded(flags, &[]);
     let stdout = text(&output);
     agreed(&stdout, "tollgate");
@@ -183,7 +205,7 @@ fn one_engine_alone_has_figures_and_no_ratio() {
 
 #[test]
 fn sessions_are_resumed_and_the_logs_have_as_many() {
-    let flags = ["--rounds", "2", "--protocol", "tls13", "--bytes", "100", "--resume", "50%"];
+    let flags = ["--rounds", "2", "--key-type", "rsa-2048", "--bytes", "100", "--resume", "50%"];
     let stdout = text(&bench(&flags));
     assert!(stdout.contains("plan: 50.0 % of the sessions resumed"), "{stdout}");
     for server in ["openssl", "tollgate"] {
@@ -342,7 +364,6 @@ fn impossible_measurements_give_one_line() {
         ("bench https://127.0.0.1:1 --pid 4194305", "--pid"),
         ("bench https://127.0.0.1:1 --cgroup /no/such/group", "--cgroup"),
         ("bench --key-type rsa-2048,rsa-3072,rsa-2048", "rsa-2048 is given twice"),
-        ("bench --key-type rsa-2048,ecdsa-p256", "a run of its own"),
         ("bench --key-type ecdsa-p384", "ecdsa-p256: both engines"),
         (
             "bench --key-type ecdsa-p256 --engine openssl --rounds 1 --protocol tls12-rsa",

@@ -37,7 +37,7 @@ fn the_parts_of_a_server_add_up_to_its_cpu_time() {
     if !can_sample() {
         return;
     }
-    let (output, all) = recorded(SHORT, &["--server", "nginx"]);
+    let (output, all) = recorded(LIVE, &["--key-type", "rsa-2048"]);
     if !has_result(&output) {
         return;
     }

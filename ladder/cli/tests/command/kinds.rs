@@ -8,7 +8,7 @@ use crate::program::{line, refused, text};
 
 #[test]
 fn servers_of_several_kinds_take_turns_and_their_logs_agree() {
-    let flags = "--server haproxy,nginx,lighttpd,openssl --async --rounds 2 --protocol tls13 \
+    let flags = "--server haproxy,nginx,lighttpd,openssl --async --rounds 2 --key-type rsa-2048 \
                  --bytes 100";
     let (output, records) = bench_recorded(flags, &[]);
     if is_missing(&output) {

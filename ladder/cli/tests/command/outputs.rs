@@ -46,7 +46,7 @@ fn json(folder: &Path) -> Value {
 #[test]
 fn a_folder_has_every_run_and_its_files_agree() {
     let folder = scratch("out");
-    let output = bench(&["--protocol", "tls13", "--rounds", "2", "--out", folder.name()]);
+    let output = bench(&["--key-type", "rsa-2048", "--rounds", "2", "--out", folder.name()]);
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert!(stderr.contains("4 runs written to"), "{stderr}");
     assert_follows_the_schema("bench-outcome.schema.json", &folder.join("outcome.json"));
@@ -55,10 +55,17 @@ fn a_folder_has_every_run_and_its_files_agree() {
     assert_eq!(document["command"][0], "bench");
     let [scenario] = &document["scenarios"].as_array().unwrap()[..] else { panic!("{document}") };
     let runs = scenario["runs"].as_array().unwrap();
-    assert_eq!((scenario["label"].as_str(), runs.len()), (Some("rsa-2048 tls13"), 4));
+    // the default group is that of the installed OpenSSL
+    let group = scenario["runs"][0]["plan"]["offer"]["group"].as_str();
+    let label =
+        format!("rsa-2048 tls13{}", group.map_or(String::new(), |group| format!(" {group}")));
+    assert_eq!((scenario["label"].as_str(), runs.len()), (Some(label.as_str()), 4));
     for run in runs {
         let whole = run["whole"]["transactions"].as_u64().unwrap();
         assert_eq!(run["server_log"]["handshakes"], run["whole"]["confirmed"], "{run}");
+        let groups = run["whole"]["groups"].as_object().unwrap();
+        assert_eq!(groups[group.unwrap_or("x25519")], run["whole"]["client_done"], "{run}");
+        assert_eq!(run["whole"]["hello_retries"], 0);
         let series = run["series"].as_array().unwrap();
         let completed: u64 = series.iter().map(|row| row["completed"].as_u64().unwrap()).sum();
         assert!(completed > 0 && completed <= whole, "{completed} of {whole}");

@@ -106,7 +106,7 @@ fn groups(fleet: &Subject, of: Option<&Record>) -> Vec<String> {
     let service = names::service(fleet);
     match of.and_then(Citation::new) {
         Some(paper) => vec![format!("{paper}{busy}"), service],
-        None => vec![format!("{service}{busy}")],
+        None => [format!("{service}{busy}")].into_iter().chain(names::offered(fleet)).collect(),
     }
 }
 

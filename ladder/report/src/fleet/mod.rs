@@ -54,14 +54,14 @@ pub(crate) fn sentences(records: &[Record]) -> Vec<String> {
 
 /// Returns the row of a predicted fleet.
 fn row(subject: &Subject, cells: Vec<String>) -> Row {
-    let groups = vec![names::service(subject)];
+    let groups = [names::service(subject)].into_iter().chain(names::offered(subject)).collect();
     Row { groups, names: vec![size_and_engine(subject)], cells }
 }
 
 /// Returns the full name of a fleet, such as `TLS 1.3, RSA-2048, 14 KB, tollgate`.
 #[must_use]
 pub fn name(subject: &Subject) -> String {
-    format!("{}, {}", names::service(subject), size_and_engine(subject))
+    format!("{}, {}", names::handshake(subject), size_and_engine(subject))
 }
 
 /// Returns payload and engine of a fleet, such as `14 KB, tollgate`.

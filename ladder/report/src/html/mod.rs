@@ -20,7 +20,7 @@ const STYLE: &str = include_str!("style.css");
 /// Identifiers and names of the report's sections, in order.
 const SECTIONS: [(&str, &str); 8] = [
     ("rung-ladder", "Six rungs"),
-    ("rsa-rates", "RSA signatures"),
+    ("operation-rates", "Operations"),
     ("session-cost", "Cost of a session"),
     ("sessions-per-second", "Sessions per second"),
     ("cores-per-link", "Cores for a link"),
@@ -126,7 +126,7 @@ fn picture(label: &str, svg: String) -> Markup {
 }
 
 /// Maximum number of rows of a table that is not folded.
-const OPEN_ROWS_MAX: usize = 40;
+const OPEN_ROWS_MAX: usize = 50;
 
 /// Returns tables with their notes. The heading of the first column is the name of the table. A
 /// table of many rows is folded.

@@ -18,9 +18,9 @@ use crate::fleet::find::{curves, links, sizes};
 use crate::lookup::Origin::{self, Measured, Predicted, Published};
 use crate::lookup::{Lookup, distinct, ratio};
 use crate::names::{self, service, who};
-use crate::rungs::{Figure, Rung, beyond, climb, figures};
+use crate::rates::{OPERATIONS, Rates, name};
+use crate::rungs::{Figure, Rung, climb, figures};
 use crate::session::{self, PARTS, Session};
-use crate::signing::{SIZES, Signing, key};
 use crate::table::Table;
 use crate::{fleet, kernel, pairs, server};
 
@@ -77,18 +77,23 @@ pub(super) fn ladder(records: &[Record]) -> Markup {
                     li { div.rung {
                         h3 { span.number { (rung.number) } " " (rung.name) }
                         div.words {
-                            p.about { (rung.about) }
+                            p.about { (about(rung)) }
                             @for sentence in &rung.sentences { p { (sentence) } }
                         }
                         @if rung.is_known() { (step(rung)) } @else { (missing(rung.verb)) }
                     } }
                 }
             }
-            @if let Some(sentence) = beyond(records) { p.beyond { (sentence) } }
             (tables(&[figures(&rungs)]))
             (source(&used))
         }
     }
+}
+
+/// Returns the description of the rung's figures, with the handshake if they have one.
+fn about(rung: &Rung<'_>) -> String {
+    let of = rung.rows.iter().find_map(|row| row.of.as_deref());
+    of.map_or_else(|| rung.about.to_owned(), |of| format!("{}: {of}", rung.about))
 }
 
 /// Returns the bars of the rows that represent the rung. Only rows with the unit of the first row
@@ -136,38 +141,38 @@ fn of_figure(row: &Figure<'_>) -> Group {
     Group { heading: row.what.clone(), bars }
 }
 
-/// RSA signatures per second by key size.
+/// Operations of a handshake per second.
 pub(super) fn rates(records: &[Record]) -> Markup {
-    let signing = Signing(records);
-    let signers = signing.signers();
-    let sentence = |bits: &u32| {
-        let first = signers.first().filter(|signer| signer.by == "tollgate")?;
+    let rates = Rates(records);
+    let contenders = rates.contenders();
+    let sentence = |operation| {
+        let ours = rates.ours(operation, &contenders)?;
         let against = ["openssl", "aws-lc"].into_iter().filter_map(|by| {
             Some(format!(
                 "{} times as fast as {}",
-                ratio(signing.times(*bits, first, by)?),
+                ratio(rates.times(operation, ours, by)?),
                 who(by)
             ))
         });
         let against = against.collect::<Vec<_>>().join(" and ");
         (!against.is_empty())
-            .then(|| format!("{}: {} is {against}.", key(*bits), signing.name(first)))
+            .then(|| format!("{}: {} is {against}.", name(operation), rates.name(ours)))
     };
     let used = records.iter().filter(|record| {
         record.quantity == word::OPERATIONS_PER_S && record.subject.area() == Area::Operation
     });
     let mut shown = Vec::new();
-    if !signers.is_empty() {
-        shown.push(("RSA signatures per second by key size".to_owned(), speed(records)));
+    if !contenders.is_empty() {
+        shown.push(("operations of a handshake per second".to_owned(), speed(records)));
     }
     Section {
-        id: "rsa-rates",
-        title: "RSA signatures per second of one core",
-        see: "Twice the key takes about seven times the work, so the bars of each key size are \
-              multiples of the same library's rate. Blue is tollgate, grey are the libraries. A \
-              batch is eight signatures in one call, which needs eight that wait at the same \
-              time; a server with few clients gets the speed of one at a time.",
-        means: SIZES.iter().filter_map(sentence).collect(),
+        id: "operation-rates",
+        title: "A server's operations per second of one core",
+        see: "The key exchange of a handshake, and signatures with different keys. The bars of \
+              each operation are multiples of the same library's rate. Blue is tollgate, grey are \
+              the libraries. A batch is eight operations in one call, which needs eight that wait \
+              at the same time; a server with few clients gets the speed of one at a time.",
+        means: OPERATIONS.iter().filter_map(sentence).collect(),
         pictures: shown,
         tables: crate::speed::operations(records).into_iter().collect(),
         records: used.collect(),
@@ -215,7 +220,7 @@ pub(super) fn sessions(records: &[Record]) -> Markup {
               remainder. It is Figure 2 of the Itanium paper, today.",
         means,
         pictures: vec![("cycles of a session by part".to_owned(), stacked(&drawn))],
-        tables: vec![session::costs(records)],
+        tables: [session::costs(records)].into_iter().chain(session::halves(records)).collect(),
         records: drawn.iter().flat_map(|session| session.records()).collect(),
         verb: "explain",
     }
@@ -326,13 +331,17 @@ pub(super) fn servers(records: &[Record]) -> Markup {
     let mut groups = Vec::new();
     for record in &servers {
         let subject = &record.subject;
-        let heading = format!("{}, {}", service(subject), names::payload(names::bytes(subject)));
+        let payload = names::payload(names::bytes(subject));
+        let heading = format!("{}, {payload}", names::handshake(subject));
         let predicted = rate(Predicted, subject).map(|predicted| predicted.estimate.point());
         let by = names::by(subject);
         push(
             &mut groups,
             heading,
-            Bar { mark: predicted, ..Bar::new(record, who(by), colour(by, by == "tollgate")) },
+            Bar {
+                mark: predicted,
+                ..Bar::new(record, who(by), colour(by, by.ends_with("tollgate")))
+            },
         );
     }
     for record in &papers {
@@ -383,8 +392,12 @@ pub(super) fn fleets(records: &[Record]) -> Markup {
             let what = format!("{size}, {}", names::of_paper(record));
             push(&mut groups, "in print".to_owned(), Bar::published(record, &what));
         } else {
-            let heading = format!("{}, {size}", service(fleet));
-            push(&mut groups, heading, Bar::new(record, who(by), colour(by, by == "tollgate")));
+            let heading = format!("{}, {size}", names::handshake(fleet));
+            push(
+                &mut groups,
+                heading,
+                Bar::new(record, who(by), colour(by, by.ends_with("tollgate"))),
+            );
         }
     }
     let mut pictures = Vec::new();
@@ -431,7 +444,7 @@ fn response(curves: &[fleet::find::Curve<'_>]) -> Option<String> {
     let series: Vec<Series> = of_service.take(COLOURS.len()).enumerate().map(series).collect();
     series.iter().any(|series| !series.points.is_empty()).then(|| {
         let plane = Plane {
-            title: format!("Mean response time, {}", service(&first.subject)),
+            title: format!("Mean response time, {}", names::handshake(&first.subject)),
             axes: ["sessions per second that arrive".to_owned(), "ms".to_owned()],
             series,
             is_from_zero: false,

@@ -3,48 +3,53 @@
 use tollgate_record::vocabulary::{
     COST_PER_MILLION, CURRENCY, LINK_GBPS, PRICED_MACHINE, UTILISATION, WHOLE_CORES,
 };
-use tollgate_record::{Area, Protocol, Record, Subject, Topic, Unit};
+use tollgate_record::{Area, Key, Record, Subject, Topic, Unit};
 
 use super::{Content, Figure};
 use crate::figure::{number, percent};
-use crate::flagship::Flagship;
+use crate::flagship::{ENGINES, Flagship};
 use crate::lookup::Lookup;
 use crate::lookup::Origin::{Predicted, Published};
 use crate::names::{self, who};
 
-/// Link rates in Gbps, written as in the subjects of records.
-pub(crate) const LINKS: [&str; 3] = ["1", "10", "100"];
+/// The link rate in Gbps, written as in the subjects of records.
+const LINK: &str = "10";
 
 pub(super) fn rung(records: &[Record]) -> Content<'_> {
     let lookup = Lookup(records);
     let flagship = Flagship::new(records);
-    let mut rows = Vec::new();
-    let protocol = flagship.protocols.first().unwrap_or(&Protocol::Tls13);
-    let of = |by: &str| flagship.subject(Topic::Fleet, protocol, by);
-    let payload = flagship.payload();
-    for gbps in LINKS {
-        for by in ["tollgate", "openssl"] {
-            let cores = of(by).and_then(|subject| cores(lookup, &subject, gbps));
-            let row =
-                Figure::new(format!("{gbps} Gbps of {payload}, {}", who(by)), Unit::Count, "cores");
-            rows.push(Figure { is_shown: gbps == LINKS[1], ..row.predicted(cores) });
+    let shown = flagship.shown(Topic::Fleet, records);
+    let (mut rows, mut sentences) = (Vec::new(), Vec::new());
+    let of = |key: &Key, by: &str| flagship.subject(Topic::Fleet, key, by);
+    let find = |key: &Key, by: &str| cores(lookup, &of(key, by)?);
+    for (key, by) in flagship.rows() {
+        let Some(subject) = of(key, &by) else { continue };
+        let row = Figure::new(names::key_and_by(&subject), Unit::Count, "cores");
+        let row = row.of(format!("{LINK} Gbps of {}", flagship.transfer()));
+        let row = row.predicted(find(key, &by));
+        let is_shown = shown.contains(&by);
+        rows.push(Figure { is_shown, ..row });
+        if let Some(server) = by.strip_suffix(ENGINES[0]).filter(|_| is_shown) {
+            let theirs = find(key, &format!("{server}{}", ENGINES[1]));
+            sentences.extend(find(key, &by).map(|ours| sentence(ours, theirs)));
         }
     }
-    for by in ["tollgate", "openssl"] {
-        let Some(cost) = of(by).and_then(|subject| cost(lookup, &subject)) else {
+    for (key, by) in flagship.rows() {
+        let subject = of(key, &by);
+        let Some(cost) = subject.as_ref().and_then(|subject| cost(lookup, subject)) else {
             continue;
         };
         let currency = cost.subject.parameter(CURRENCY).unwrap_or("?");
-        let row = Figure::new(format!("10^6 sessions, {}", who(by)), Unit::Count, currency);
+        let what = names::key_and_by(&cost.subject);
+        let row = Figure::new(what, Unit::Count, currency).of("10^6 sessions");
         rows.push(row.predicted(Some(cost)));
     }
-    let sentences = sentence(&rows, protocol, &payload).into_iter().collect();
     rows.extend(as_published(records));
     (rows, sentences)
 }
 
-fn cores<'a>(lookup: Lookup<'a>, subject: &Subject, gbps: &str) -> Option<&'a Record> {
-    let subject = subject.with(LINK_GBPS, gbps).ok()?;
+fn cores<'a>(lookup: Lookup<'a>, subject: &Subject) -> Option<&'a Record> {
+    let subject = subject.with(LINK_GBPS, LINK).ok()?;
     lookup.record(Predicted, &subject, WHOLE_CORES, Unit::Count)
 }
 
@@ -56,34 +61,28 @@ fn cost<'a>(lookup: Lookup<'a>, subject: &Subject) -> Option<&'a Record> {
     })
 }
 
-/// Compares Tollgate with OpenSSL on the middle link of `LINKS`.
-fn sentence(rows: &[Figure<'_>], protocol: &Protocol, payload: &str) -> Option<String> {
-    let cores = |by: &str| {
-        let what = format!("{} Gbps of {payload}, {by}", LINKS[1]);
-        let row = rows.iter().find(|row| row.what == what)?;
-        Some((row.predicted?, *row.sources.first()?))
-    };
-    let (ours, record) = cores("tollgate")?;
-    let busy = record.conditions.get(UTILISATION);
+/// Compares Tollgate with OpenSSL on a link.
+fn sentence(ours: &Record, theirs: Option<&Record>) -> String {
+    let cores = |record: &Record| number(record.estimate.point(), Unit::Count);
+    let busy = ours.conditions.get(UTILISATION);
     let busy = busy.and_then(|share| share.parse::<f64>().ok()).filter(|share| share.is_finite());
     let busy = busy.map_or_else(String::new, |share| format!(", busy to {}", percent(share, 1.0)));
-    let theirs = cores("OpenSSL").map_or_else(String::new, |(theirs, _)| {
-        format!(" instead of {} with OpenSSL", number(theirs, Unit::Count))
+    let theirs = theirs.map_or_else(String::new, |theirs| {
+        format!(" instead of {} with {}", cores(theirs), who(names::by(&theirs.subject)))
     });
-    Some(format!(
-        "A link of {} Gbps, full of {} sessions of {payload}, keeps {} cores{theirs}{busy}.",
-        LINKS[1],
-        names::protocol(protocol),
-        number(ours, Unit::Count),
-    ))
+    format!(
+        "{}: a link of {LINK} Gbps keeps {} cores{theirs}{busy}.",
+        names::key_and_by(&ours.subject),
+        cores(ours),
+    )
 }
 
-/// Returns the published figure with the fewest cores for the middle link of `LINKS`.
+/// Returns the published figure with the fewest cores for the link.
 fn as_published(records: &[Record]) -> Option<Figure<'_>> {
     let fewest = Lookup(records)
         .all(Published, WHOLE_CORES)
         .filter(|r| r.unit == Unit::Count && r.subject.area() == Area::Fleet)
-        .filter(|r| r.subject.parameter(LINK_GBPS) == Some(LINKS[1]))
+        .filter(|r| r.subject.parameter(LINK_GBPS) == Some(LINK))
         .min_by(|x, y| x.estimate.point().total_cmp(&y.estimate.point()))?;
     let payload = names::payload(names::bytes(&fewest.subject));
     // Ours have head room: the row says whether the paper's have it.

@@ -1,7 +1,6 @@
 //! The six rungs: their representative figures, and sentences that explain each by the next lower
 //! rung.
 
-mod beyond;
 mod fleet;
 mod kernel;
 mod model;
@@ -15,7 +14,6 @@ use tollgate_record::{Record, Unit};
 use crate::figure;
 use crate::lookup::MISSING;
 
-pub(crate) use beyond::beyond;
 pub(crate) use table::figures;
 pub use table::{rung, table};
 
@@ -24,7 +22,7 @@ pub use table::{rung, table};
 const RUNGS: [(&str, &str, &str); 6] = [
     ("model", "what the processor allows", "model"),
     ("kernel", "a call of the best one", "kernel"),
-    ("operation", "one RSA signature", "speed"),
+    ("operation", "one of a handshake", "speed"),
     ("session", "cycles of one session", "explain"),
     ("server", "sessions per second", "bench"),
     ("fleet", "cores and money", "fleet"),
@@ -55,6 +53,8 @@ impl Rung<'_> {
 
 /// One figure with its predicted, measured and published values.
 pub(crate) struct Figure<'a> {
+    /// The handshake and the payload of sessions, servers and fleets, in words.
+    pub(crate) of: Option<String>,
     /// The subject in words.
     pub(crate) what: String,
     pub(crate) unit: Unit,
@@ -74,6 +74,7 @@ pub(crate) struct Figure<'a> {
 impl<'a> Figure<'a> {
     fn new(what: impl Into<String>, unit: Unit, unit_name: &str) -> Self {
         Self {
+            of: None,
             what: what.into(),
             unit,
             unit_name: unit_name.to_owned(),
@@ -84,6 +85,10 @@ impl<'a> Figure<'a> {
             is_shown: false,
             sources: Vec::new(),
         }
+    }
+
+    fn of(self, of: impl Into<String>) -> Self {
+        Self { of: Some(of.into()), ..self }
     }
 
     fn shown(self) -> Self {

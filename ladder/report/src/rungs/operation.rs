@@ -1,4 +1,4 @@
-//! Rung 2: an RSA signature.
+//! Rung 2: a signature, and the operations of a key exchange.
 
 use tollgate_record::vocabulary::{
     AGAINST, BATCH, BOUND_CYCLES_PER_OPERATION, BY, CYCLES_PER_OPERATION, GPU, OPERATIONS_PER_S,
@@ -12,55 +12,63 @@ use crate::lookup::Origin::{Measured, Predicted, Published};
 use crate::lookup::{Lookup, ratio};
 use crate::names::{self, contender, who};
 
-/// The representative key, and the key of the papers.
-const KEY: Key = Key::Rsa(2048);
+/// The keys of most certificates, and the operations of a server's hybrid key exchange.
+const KEYS: [Key; 2] = [Key::EcdsaP256, Key::Rsa(2048)];
+const EXCHANGE: [(Key, Operation); 3] = [
+    (Key::X25519, Operation::Generate),
+    (Key::X25519, Operation::Agree),
+    (Key::MlKem768, Operation::Encaps),
+];
+
+/// The key of the papers.
 const PAPER_KEY: Key = Key::Rsa(1024);
 
 pub(super) fn rung(records: &[Record]) -> Content<'_> {
     let lookup = Lookup(records);
-    let signs = signs(lookup, &key(lookup));
-    let mut rows: Vec<Figure<'_>> = signs
-        .iter()
-        .map(|subject| {
-            let what = format!("{}, {}", names::operation(subject), contender(subject));
-            let find = |origin, quantity| lookup.record(origin, subject, quantity, Unit::Cycles);
-            Figure::new(what, Unit::Cycles, "cycles")
-                .predicted(find(Predicted, CYCLES_PER_OPERATION))
-                .bound(find(Predicted, BOUND_CYCLES_PER_OPERATION))
-                .measured(find(Measured, CYCLES_PER_OPERATION))
-        })
-        .collect();
-    for is_batch in [true, false] {
-        let ours = signs.iter().position(|subject| {
-            subject.parameter(BY) == Some("tollgate")
-                && subject.parameter(BATCH).is_some() == is_batch
-        });
-        if let Some(row) = ours.and_then(|place| rows.get_mut(place)) {
-            row.is_shown = true;
-        }
+    let keys = keys(lookup);
+    let signs: Vec<&Subject> =
+        keys.iter().flat_map(|key| by_all(lookup, key, &Operation::Sign)).collect();
+    let row = |subject: &&Subject| {
+        let what = format!("{}, {}", names::operation(subject), contender(subject));
+        let find = |origin, quantity| lookup.record(origin, subject, quantity, Unit::Cycles);
+        Figure::new(what, Unit::Cycles, "cycles")
+            .predicted(find(Predicted, CYCLES_PER_OPERATION))
+            .bound(find(Predicted, BOUND_CYCLES_PER_OPERATION))
+            .measured(find(Measured, CYCLES_PER_OPERATION))
+    };
+    let mut rows: Vec<Figure<'_>> = signs.iter().map(row).collect();
+    for (subject, row) in signs.iter().zip(&mut rows) {
+        row.is_shown = subject.parameter(BY) == Some("tollgate");
     }
+    let exchange = EXCHANGE.iter().flat_map(|(key, what)| by_all(lookup, key, what));
+    rows.extend(exchange.collect::<Vec<_>>().iter().map(row));
     rows.extend(as_published(lookup));
     rows.extend(on_gpu(lookup));
     let sentences = signs.iter().filter_map(|subject| sentence(lookup, subject, &rows)).collect();
     (rows, sentences)
 }
 
-/// Returns the representative key, if it was measured; otherwise the first measured RSA key.
-fn key(lookup: Lookup<'_>) -> Key {
+/// Returns the representative keys that were measured; otherwise the first measured RSA key.
+fn keys(lookup: Lookup<'_>) -> Vec<Key> {
     let measured = lookup.measured(Area::Operation);
-    let mut keys = measured
+    let measured: Vec<&Key> = measured
         .iter()
         .filter_map(|subject| match subject.topic() {
             Topic::Operation { key, operation: Operation::Sign } => Some(key),
             _ => None,
         })
-        .filter(|key| key.rsa_bits().is_some());
-    keys.clone().find(|key| **key == KEY).or_else(|| keys.next()).cloned().unwrap_or(KEY)
+        .collect();
+    let known: Vec<Key> = KEYS.into_iter().filter(|key| measured.contains(&key)).collect();
+    match measured.into_iter().find(|key| key.rsa_bits().is_some()) {
+        Some(rsa) if known.is_empty() => vec![rsa.clone()],
+        _ => known,
+    }
 }
 
-/// Returns all signers with this key: Tollgate in batches, Tollgate one by one, then the others.
-fn signs<'a>(lookup: Lookup<'a>, key: &Key) -> Vec<&'a Subject> {
-    let topic = Topic::Operation { key: key.clone(), operation: Operation::Sign };
+/// Returns an operation by all implementations: Tollgate in batches, Tollgate one by one, then the
+/// others.
+fn by_all<'a>(lookup: Lookup<'a>, key: &Key, operation: &Operation) -> Vec<&'a Subject> {
+    let topic = Topic::Operation { key: key.clone(), operation: operation.clone() };
     let mut subjects = lookup.measured(Area::Operation);
     subjects.retain(|subject| *subject.topic() == topic);
     subjects.sort_by_key(|subject| match (subject.parameter(BY), subject.parameter(BATCH)) {

@@ -3,11 +3,11 @@
 use tollgate_record::vocabulary::{
     AGAINST, BATCH, BY, SERVER_CPU_RATIO, SESSIONS_PER_S, SESSIONS_PER_S_RATIO,
 };
-use tollgate_record::{Area, Estimate, Protocol, Quantity, Record, Topic, Unit};
+use tollgate_record::{Area, Estimate, Key, Quantity, Record, Topic, Unit};
 
 use super::{Content, Figure};
 use crate::figure::percent;
-use crate::flagship::Flagship;
+use crate::flagship::{ENGINES, Flagship};
 use crate::lookup::Origin::{Measured, Predicted, Published};
 use crate::lookup::{Lookup, ratio};
 use crate::names::{self, who};
@@ -16,53 +16,42 @@ use crate::server::mean_batch;
 pub(super) fn rung(records: &[Record]) -> Content<'_> {
     let lookup = Lookup(records);
     let flagship = Flagship::new(records);
-    let payload = flagship.payload();
+    let shown = flagship.shown(Topic::Server, records);
     let mut rows = Vec::new();
     let mut sentences = Vec::new();
-    for protocol in &flagship.protocols {
-        let name = names::protocol(protocol);
-        for by in ["tollgate", "openssl"] {
-            let Some(subject) = flagship.subject(Topic::Server, protocol, by) else {
-                continue;
-            };
-            let find = |origin| lookup.record(origin, &subject, SESSIONS_PER_S, Unit::PerSecond);
-            let row =
-                Figure::new(format!("{name} {payload}, {}", who(by)), Unit::PerSecond, "per s");
-            let mut row = row.predicted(find(Predicted)).measured(find(Measured));
-            row.is_shown = Some(protocol) == flagship.protocols.first();
-            rows.push(row);
-        }
-        let ratio_of = |quantity| ratio_record(lookup, &flagship, protocol, quantity);
+    for (key, by) in flagship.rows() {
+        let Some(subject) = flagship.subject(Topic::Server, key, &by) else { continue };
+        let find = |origin| lookup.record(origin, &subject, SESSIONS_PER_S, Unit::PerSecond);
+        let row = Figure::new(names::key_and_by(&subject), Unit::PerSecond, "per s");
+        let row = row.of(flagship.words()).predicted(find(Predicted)).measured(find(Measured));
+        rows.push(Figure { is_shown: shown.contains(&by), ..row });
+        let Some(server) = by.strip_suffix(ENGINES[1]) else { continue };
+        let ratio_of = |quantity| ratio_record(lookup, &flagship, (key, server), quantity);
         if let Some(record) = ratio_of(SESSIONS_PER_S_RATIO) {
             let (low, high) = record.estimate.interval();
-            let row = Figure::new(format!("ratio [{low:.2}-{high:.2}]"), Unit::Ratio, "times");
+            let server = if server.is_empty() { "ratio" } else { server.trim_end_matches('-') };
+            let what = format!("{}, {server} [{low:.2}-{high:.2}]", names::key(key));
+            let row = Figure::new(what, Unit::Ratio, "times").of(flagship.words());
             rows.push(row.measured(Some(record)));
-            if Some(protocol) == flagship.protocols.first() {
-                let cpu = ratio_of(SERVER_CPU_RATIO).map(|record| &record.estimate);
-                let against = who(record.subject.parameter(AGAINST).unwrap_or_default());
-                sentences.push(compared(
-                    &format!("{name}, {payload}"),
-                    &record.estimate,
-                    cpu,
-                    against,
-                ));
-            }
+            let cpu = ratio_of(SERVER_CPU_RATIO).map(|record| &record.estimate);
+            let ours = names::key_and_by(&record.subject.without(&[AGAINST]));
+            sentences.push(compared(&ours, &record.estimate, cpu, who(&by)));
         }
     }
     sentences.extend(explained(lookup, &rows));
-    rows.extend(as_published(records, &payload));
+    rows.extend(as_published(records, &flagship.payload()));
     (rows, sentences)
 }
 
-/// Returns the ratio of Tollgate to OpenSSL for this protocol.
+/// Returns the ratio of Tollgate to OpenSSL for this key and server.
 fn ratio_record<'a>(
     lookup: Lookup<'a>,
     flagship: &Flagship,
-    protocol: &Protocol,
+    (key, server): (&Key, &str),
     quantity: Quantity,
 ) -> Option<&'a Record> {
-    let subject =
-        flagship.subject(Topic::Server, protocol, "tollgate")?.with(AGAINST, "openssl").ok()?;
+    let [ours, theirs] = ENGINES.map(|engine| format!("{server}{engine}"));
+    let subject = flagship.subject(Topic::Server, key, &ours)?.with(AGAINST, theirs).ok()?;
     lookup.record(Measured, &subject, quantity, Unit::Ratio)
 }
 

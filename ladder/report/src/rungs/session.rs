@@ -1,47 +1,36 @@
 //! Rung 3: the cost of one session to a server.
 
-use tollgate_record::vocabulary::{CYCLES_PER_SESSION, PART_RSA};
+use tollgate_record::vocabulary::{CYCLES_PER_SESSION, PART_RSA, PART_SIGNATURE};
 use tollgate_record::{Record, Topic, Unit};
 
 use super::{Content, Figure};
 use crate::figure::{number, percent};
 use crate::flagship::Flagship;
-use crate::names::{self, who};
+use crate::names;
 use crate::session::{Session, sessions};
 
 pub(super) fn rung(records: &[Record]) -> Content<'_> {
     let flagship = Flagship::new(records);
     let all = sessions(records, false);
+    let shown = flagship.shown(Topic::Session, records);
     let mut rows = Vec::new();
     let mut sentences = Vec::new();
-    for protocol in &flagship.protocols {
-        for by in ["tollgate", "openssl"] {
-            let wanted = flagship.subject(Topic::Session, protocol, by);
-            let Some(session) =
-                all.iter().find(|session| Some(&session.subject) == wanted.as_ref())
-            else {
-                continue;
-            };
-            let mut row = row(session, &flagship);
-            row.is_shown = Some(protocol) == flagship.protocols.first();
-            rows.push(row);
-            if Some(protocol) == flagship.protocols.first() {
-                sentences.extend(sentence(session));
-            }
-        }
+    for (key, by) in flagship.rows() {
+        let wanted = flagship.subject(Topic::Session, key, &by);
+        let session = all.iter().find(|session| Some(&session.subject) == wanted.as_ref());
+        let Some(session) = session else { continue };
+        let row = row(session, &flagship);
+        let is_shown = shown.contains(&by);
+        rows.push(Figure { is_shown, ..row });
+        sentences.extend(sentence(session).filter(|_| is_shown));
     }
     rows.extend(as_published(records));
     (rows, sentences)
 }
 
 fn row<'a>(session: &Session<'a>, flagship: &Flagship) -> Figure<'a> {
-    let what = format!(
-        "{} {}, {}",
-        names::protocol_of(&session.subject),
-        flagship.payload(),
-        who(session.by())
-    );
-    let mut row = Figure::new(what, Unit::Cycles, "cycles").measured(session.measured);
+    let mut row = Figure::new(names::key_and_by(&session.subject), Unit::Cycles, "cycles");
+    row = row.of(flagship.words()).measured(session.measured);
     row.predicted = session.total();
     row.sources = session.records().filter(|r| Some(*r) != session.measured).collect();
     row
@@ -67,7 +56,10 @@ fn as_published(records: &[Record]) -> Option<Figure<'_>> {
 /// Returns a sentence on the shares of the signature and of the remainder.
 fn sentence(session: &Session<'_>) -> Option<String> {
     let total = session.total()?;
-    let rsa = session.part(PART_RSA)?;
+    let (what, signature) = match session.part(PART_RSA) {
+        Some(rsa) => ("RSA operation", rsa),
+        None => ("signature", session.part(PART_SIGNATURE)?),
+    };
     let (whole, of) = match session.measured {
         Some(measured) => (measured.estimate.point(), "measured"),
         None => (total, "predicted"),
@@ -77,11 +69,9 @@ fn sentence(session: &Session<'_>) -> Option<String> {
         format!("; the sum of all parts leaves {} unexplained", percent(measured - total, measured))
     });
     Some(format!(
-        "{} of {} by {}: the RSA operation is {} of the {} cycles {of}{left}.",
-        names::protocol_of(&session.subject),
-        names::payload(session.bytes()),
-        who(session.by()),
-        percent(rsa, whole),
+        "{}: the {what} is {} of the {} cycles {of}{left}.",
+        names::key_and_by(&session.subject),
+        percent(signature, whole),
         number(whole, Unit::Cycles),
     ))
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use tollgate_record::{Kind, Record};
 
-use super::{Figure, Rung, beyond, climb};
+use super::{Figure, Rung, climb};
 use crate::cite::Citation;
 use crate::figure;
 use crate::grid::{Column, fitting};
@@ -39,7 +39,6 @@ pub fn table(records: &[Record]) -> String {
         let sentences = rung.sentences.iter().map(|s| wrapped(&format!("{}  {s}", rung.number)));
         text.extend(sentences);
     }
-    text.extend(beyond(records).map(|sentence| wrapped(&format!("*  {sentence}"))));
     text
 }
 
@@ -73,14 +72,17 @@ pub fn rung(records: &[Record], number: u8) -> String {
 
 /// Returns the figures below the rung's name.
 fn rows(rung: &Rung<'_>) -> Vec<Row> {
-    let row = |name: String, cells| Row {
+    let row = |names, cells| Row {
         groups: vec![format!("{} {}: {}", rung.number, rung.name, rung.about)],
-        names: vec![name],
+        names,
         cells,
     };
     let unknown = (!rung.is_known())
-        .then(|| row(format!("not measured: `tollgate {}`", rung.verb), Vec::new()));
-    let known = rung.rows.iter().map(|figure| row(figure.what.clone(), cells(figure)));
+        .then(|| row(vec![format!("not measured: `tollgate {}`", rung.verb)], Vec::new()));
+    let known = rung.rows.iter().map(|figure| {
+        let names = figure.of.iter().chain([&figure.what]).cloned().collect();
+        row(names, cells(figure))
+    });
     unknown.into_iter().chain(known).collect()
 }
 

@@ -6,7 +6,7 @@ use core::ptr;
 
 use foreign_types::{ForeignType, ForeignTypeRef};
 use openssl::error::ErrorStack;
-use openssl::pkey::{PKey, PKeyRef, Private, Public};
+use openssl::pkey::{PKey, PKeyRef, Params, Private, Public};
 use openssl::pkey_ctx::PkeyCtx;
 use openssl_sys as sys;
 use tollgate_server::in_memory::Source;
@@ -102,12 +102,11 @@ pub fn agree(
     Ok(secret)
 }
 
-/// Returns whether a provider of the default library context has key pairs of this algorithm.
-pub(crate) fn has_keys_of(algorithm: &CStr) -> bool {
-    // SAFETY: the default library context, no property query.
-    let ctx = unsafe {
-        sys::EVP_PKEY_CTX_new_from_name(ptr::null_mut(), algorithm.as_ptr(), ptr::null())
-    };
+/// Returns whether a provider of the library context has key pairs of this algorithm.
+pub(crate) fn has_keys_of(source: Source<'_>, algorithm: &CStr) -> bool {
+    let (library, query) = (source.library.as_ptr(), source.query.as_ptr());
+    // SAFETY: valid pointers.
+    let ctx = unsafe { sys::EVP_PKEY_CTX_new_from_name(library, algorithm.as_ptr(), query) };
     // The entries of the error stack would belong to the next error.
     drop(ErrorStack::get());
     // SAFETY: a context without another owner, or null.
@@ -115,13 +114,16 @@ pub(crate) fn has_keys_of(algorithm: &CStr) -> bool {
     !ctx.is_null()
 }
 
-/// Encapsulates a secret to an encoded public key of a KEM, as a server does with
-/// `ssl_encapsulate`. Returns the ciphertext and the secret.
-pub(crate) fn encapsulate(
+/// Reads an encoded public key of a KEM, as a server does before `ssl_encapsulate`.
+///
+/// # Errors
+///
+/// The key is not valid for the algorithm.
+pub fn read_public(
     source: Source<'_>,
     algorithm: &CStr,
     public: &[u8],
-) -> Result<(Vec<u8>, Vec<u8>), ErrorStack> {
+) -> Result<PKey<Params>, ErrorStack> {
     let (library, query) = (source.library.as_ptr(), source.query.as_ptr());
     // SAFETY: valid pointers.
     let ctx = unsafe { sys::EVP_PKEY_CTX_new_from_name(library, algorithm.as_ptr(), query) };
@@ -136,7 +138,20 @@ pub(crate) fn encapsulate(
     check(unsafe {
         EVP_PKEY_set1_encoded_public_key(key.as_ptr(), public.as_ptr(), public.len())
     })?;
-    let ctx = source.key_context(&key)?;
+    Ok(key)
+}
+
+/// Encapsulates a secret to a public key of a KEM, as `ssl_encapsulate` does. Returns the
+/// ciphertext and the secret.
+///
+/// # Errors
+///
+/// OpenSSL has no random numbers, or its provider fails.
+pub fn encapsulate(
+    source: Source<'_>,
+    key: &PKeyRef<Params>,
+) -> Result<(Vec<u8>, Vec<u8>), ErrorStack> {
+    let ctx = source.key_context(key)?;
     // SAFETY: a valid context; there are no parameters.
     check(unsafe { sys::EVP_PKEY_encapsulate_init(ctx.as_ptr(), ptr::null()) })?;
     let (mut sent, mut kept) = (Vec::new(), Vec::new());
@@ -161,6 +176,33 @@ pub(crate) fn encapsulate(
     Ok((sent, kept))
 }
 
+/// Returns the secret of a ciphertext, as a client does with `ssl_decapsulate`.
+///
+/// # Errors
+///
+/// The ciphertext has a wrong length.
+pub fn decapsulate(
+    source: Source<'_>,
+    key: &PKeyRef<Private>,
+    ciphertext: &[u8],
+) -> Result<Vec<u8>, ErrorStack> {
+    let ctx = source.key_context(key)?;
+    // SAFETY: a valid context; there are no parameters.
+    check(unsafe { sys::EVP_PKEY_decapsulate_init(ctx.as_ptr(), ptr::null()) })?;
+    let (from, from_bytes) = (ciphertext.as_ptr(), ciphertext.len());
+    let decapsulate = |secret: *mut c_uchar, length: &mut usize| {
+        let length = &raw mut *length;
+        // SAFETY: initialized for decapsulation; both buffers have the lengths beside them.
+        check(unsafe { sys::EVP_PKEY_decapsulate(ctx.as_ptr(), secret, length, from, from_bytes) })
+    };
+    let mut length = 0;
+    decapsulate(ptr::null_mut(), &mut length)?;
+    let mut secret = vec![0; length];
+    decapsulate(secret.as_mut_ptr(), &mut length)?;
+    secret.truncate(length);
+    Ok(secret)
+}
+
 #[cfg(test)]
 mod tests {
 
@@ -182,16 +224,20 @@ mod tests {
 
     #[test]
     fn a_kem_encapsulates_a_secret() {
-        assert!(has_keys_of(c"X25519") && !has_keys_of(c"X25518"));
-        if is_without_hybrid() {
-            return;
-        }
         each_engine(|source, _| {
-            let public = encoded_public(&generate(source, HYBRID, None).unwrap()).unwrap();
-            let (ciphertext, secret) = encapsulate(source, HYBRID, &public).unwrap();
+            assert!(has_keys_of(source, c"X25519") && !has_keys_of(source, c"X25518"));
+            if is_without_hybrid(source) {
+                return;
+            }
+            let pair = generate(source, HYBRID, None).unwrap();
+            let public = encoded_public(&pair).unwrap();
+            let key = read_public(source, HYBRID, &public).unwrap();
+            let (ciphertext, secret) = encapsulate(source, &key).unwrap();
             // draft-ietf-tls-ecdhe-mlkem: ML-KEM-768 and X25519, one after the other
             assert_eq!((public.len(), ciphertext.len(), secret.len()), (1184 + 32, 1088 + 32, 64));
-            assert!(encapsulate(source, HYBRID, &public[1..]).is_err());
+            assert_eq!(decapsulate(source, &pair, &ciphertext).unwrap(), secret);
+            assert!(decapsulate(source, &pair, &ciphertext[1..]).is_err());
+            assert!(read_public(source, HYBRID, &public[1..]).is_err());
         });
     }
 

@@ -194,6 +194,12 @@ fn a_cookie_is_returned_and_a_second_retry_refused() {
         assert_eq!((phase, found), (SessionPhase::Hello, violation));
         assert!(found.to_string().contains(text), "{found}");
     }
+    // the second of two shares
+    let groups = vec![Group::X25519MlKem768, Group::X25519];
+    let mut rogue = Rogue::new(Settings { groups, ..Settings::new(TLS13) });
+    let body = retry(&rogue, &[version(), group(Group::X25519.number())].concat());
+    rogue.say(Message::SERVER_HELLO, &body);
+    assert_eq!(rogue.refused(), (SessionPhase::Hello, Violation::RetryVain));
 }
 
 #[test]

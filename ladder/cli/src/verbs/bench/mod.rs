@@ -58,6 +58,7 @@ pub(crate) fn run(command: &BenchCommand) -> Result<ExitCode, CliError> {
         Mode::Rounds | Mode::Profile | Mode::Search(_) => {}
     }
     let mut run = run_of(options, undone)?;
+    let options = &options.with_default_group(&mut run.notes);
     let watch = Watch::new(options)?;
     if let Some(objective) = options.objective() {
         return find_rate(options, objective, &mut run, &watch);
@@ -105,7 +106,8 @@ fn end(options: &Options, run: &Run, watch: &Watch, judged: &[Judged<'_>]) -> Re
 /// Collects the records of every key type and protocol. An invalid combination has a note instead.
 /// After Ctrl-C, returns the records of the completed combinations.
 pub(crate) fn collect(options: &Options, run: &mut Run) -> Result<Vec<Record>, CliError> {
-    let scenarios = scenarios(options, run, &Watch::plain())?;
+    let options = options.with_default_group(&mut run.notes);
+    let scenarios = scenarios(&options, run, &Watch::plain())?;
     let invalid = scenarios.iter().filter(|scenario| scenario.verdict() == Verdict::Invalid);
     invalid.for_each(|scenario| run.notes.add(scenario.verdict_text().replace('\n', " ")));
     Ok(scenarios.into_iter().flat_map(|scenario| scenario.records).collect())
@@ -113,7 +115,8 @@ pub(crate) fn collect(options: &Options, run: &mut Run) -> Result<Vec<Record>, C
 
 /// Loads the servers of a request for `tollgate explain`, and samples them.
 pub(super) fn profiled(options: &Options, run: &mut Run) -> Result<Vec<Scenario>, CliError> {
-    scenarios(&external::applied(options)?, run, &Watch::plain())
+    let options = external::applied(options)?.with_default_group(&mut run.notes);
+    scenarios(&options, run, &Watch::plain())
 }
 
 /// Finds the highest rate that meets the objective, for each key type, protocol and server, and
@@ -125,15 +128,14 @@ fn find_rate(
     watch: &Watch,
 ) -> Result<ExitCode, CliError> {
     let progress = Progress::new("bench");
-    let plans = plan::plans(options)?;
-    let keys = options.keys();
-    let searches = keys.len() * plans.len() * options.servers() as usize;
-    progress::plan(searches, plan::search_seconds(options));
+    let keys = plan::by_key(options)?;
+    let plans: usize = keys.iter().map(|(_, plans)| plans.len()).sum();
+    progress::plan(plans * options.servers() as usize, plan::search_seconds(options));
     let (context, mut all) = (context(options, &run.host), Vec::new());
-    'all: for key in keys {
+    'all: for (key, plans) in &keys {
         let rig = servers::Rig::start(options, *key)?;
         let names = rig.names();
-        for plan in &plans {
+        for plan in plans {
             for (server, naming) in rig.servers()?.iter_mut().zip(&names) {
                 let label = format!("{} {}, {}", naming.key, plan::named(plan), naming.by);
                 progress::row(all.len(), &label);
@@ -160,20 +162,23 @@ fn find_rate(
 
 /// Measures a scenario for each key type and protocol, in this order.
 fn scenarios(options: &Options, run: &mut Run, watch: &Watch) -> Result<Vec<Scenario>, CliError> {
-    let plans = plan::plans(options)?;
+    let keys = plan::by_key(options)?;
     let mut scenarios = Vec::new();
-    let keys = options.keys();
     let profiler = Profiler::new(options)?;
-    progress::plan(keys.len() * plans.len(), plan::seconds(options));
-    for key in keys {
-        let rig = servers::Rig::start(options, *key)?;
+    let count = keys.iter().map(|(_, plans)| plans.len()).sum();
+    progress::plan(count, plan::seconds(options));
+    for (key, mut plans) in keys {
+        if plans.is_empty() {
+            continue;
+        }
+        let rig = servers::Rig::start(options, key)?;
         let names = rig.names();
-        let mut plans = plans.clone();
         if suites::is_all(&options.suites) {
             let Some(asked) = suites::ask_all(plans, &rig.servers()?)? else {
                 return Ok(scenarios);
             };
-            progress::plan(keys.len() * asked.taken.len(), plan::seconds(options));
+            let count = scenarios.len() + asked.taken.len();
+            progress::plan(count, plan::seconds(options));
             asked.refused.into_iter().for_each(|line| run.notes.add(line));
             plans = asked.taken;
         }

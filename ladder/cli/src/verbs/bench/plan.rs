@@ -4,6 +4,8 @@ use core::time::Duration;
 use std::collections::BTreeSet;
 
 use tollgate_load::{Exchange, Freshness, Limits, Offer, Plan, Protocol, Verify};
+use tollgate_server::KeyKind;
+use tollgate_tls_client::KeyExchange;
 
 use super::options::given::Probed;
 use super::{rules, suites};
@@ -23,8 +25,13 @@ const REQUESTS_PER_S: f64 = 1000.0;
 /// log.
 const ASIDE_S: f64 = 0.6;
 
-/// Makes a plan for each protocol or suite with each group.
-pub(in crate::verbs) fn plans(options: &Options) -> Result<Vec<Plan>, CliError> {
+/// Returns the types of keys, each with its plans.
+pub(super) fn by_key(options: &Options) -> Result<Vec<(KeyKind, Vec<Plan>)>, CliError> {
+    options.keys().iter().map(|&key| Ok((key, plans(options, key)?))).collect()
+}
+
+/// Makes a plan for each protocol or suite with each group that servers with this key can have.
+pub(in crate::verbs) fn plans(options: &Options, key: KeyKind) -> Result<Vec<Plan>, CliError> {
     rules::check_possible(options)?;
     let cores = client_cores(options);
     let probed = options.given.probed.as_ref();
@@ -71,11 +78,11 @@ pub(in crate::verbs) fn plans(options: &Options) -> Result<Vec<Plan>, CliError> 
         probed.map_or(Ok(()), |probed| probed.check(&plan))?;
         Ok(plan)
     };
-    offers(options).into_iter().map(of_offer).collect()
+    offers(options, key).into_iter().map(of_offer).collect()
 }
 
 /// Returns each protocol, or each suite if suites are given, in combination with each group.
-fn offers(options: &Options) -> Vec<(Protocol, Offer)> {
+fn offers(options: &Options, key: KeyKind) -> Vec<(Protocol, Offer)> {
     let suite = |name: &String| {
         // the suite determines version and key exchange
         (Protocol::Tls13, Offer { suite: Some(name.clone()), ..Offer::default() })
@@ -88,10 +95,20 @@ fn offers(options: &Options) -> Vec<(Protocol, Offer)> {
     };
     let has_curve_key = match probed {
         Some(probed) => probed.probe.has_only_curve_keys(),
-        None => !options.keys()[0].is_rsa(),
+        None => !key.is_rsa(),
     };
     if has_curve_key {
         offers.iter_mut().for_each(|(_, offer)| offer.curve_key = true);
+    }
+    if probed.is_none() && options.keys().len() > 1 {
+        // the other keys have these offers
+        offers.retain(|(protocol, offer)| can_serve(key, *protocol, offer));
+    }
+    let is_tls13 =
+        |(protocol, offer): &(Protocol, Offer)| offer.word(*protocol) == Protocol::Tls13.word();
+    if let Some(group) = options.default_group {
+        let tls13 = offers.iter_mut().filter(|offer| is_tls13(offer));
+        tls13.for_each(|(_, offer)| offer.group = Some(group.name().to_owned()));
     }
     if !options.group.is_empty() {
         let each = |(protocol, offer): (Protocol, Offer)| {
@@ -105,6 +122,19 @@ fn offers(options: &Options) -> Vec<(Protocol, Offer)> {
     offers
 }
 
+/// Returns whether a server with this key can accept the offer.
+fn can_serve(key: KeyKind, protocol: Protocol, offer: &Offer) -> bool {
+    let Some(settings) = Offer { curve_key: false, ..offer.clone() }.settings(protocol) else {
+        return true; // the check of the plan refuses it
+    };
+    match settings.suite.exchange() {
+        KeyExchange::Tls13 => true,
+        KeyExchange::EcdheRsa if offer.suite.is_none() => true, // ECDHE with either kind of key
+        KeyExchange::Rsa | KeyExchange::EcdheRsa => key.is_rsa(),
+        KeyExchange::EcdheEcdsa => !key.is_rsa(),
+    }
+}
+
 /// Names a plan: version, key exchange, and the suite or group if the protocol does not imply them.
 pub(in crate::verbs) fn named(plan: &Plan) -> String {
     let Offer { suite, group, .. } = &plan.offer;
@@ -114,7 +144,8 @@ pub(in crate::verbs) fn named(plan: &Plan) -> String {
 
 /// Returns the sizes of all bodies; installed servers need a file for each.
 pub(super) fn bodies(options: &Options) -> Result<Vec<u64>, CliError> {
-    let all: BTreeSet<u64> = plans(options)?.iter().flat_map(Plan::bodies).collect();
+    let all: BTreeSet<u64> =
+        by_key(options)?.iter().flat_map(|(_, plans)| plans).flat_map(Plan::bodies).collect();
     if all.len() > BODIES_MAX {
         bail!(
             "{} sizes of bodies, and installed servers need a file for each: give --server \

@@ -4,11 +4,13 @@
 //! Conflicts that clap can express are declared at the options; conflicts that depend on a value
 //! are here.
 
-use tollgate_curves::p256::P256;
 use tollgate_load::{Mechanism, Protocol};
 use tollgate_probe::Scheme;
 use tollgate_server::{Engine, KeyKind};
+use tollgate_session::has_group;
+use tollgate_tls_client::Group;
 
+use super::options::signs_with_p256;
 use super::suites;
 use crate::error::CliError;
 use crate::options::{Bench as Options, BenchCommand, Mode, ServerKind};
@@ -131,6 +133,7 @@ fn of_servers(options: &Options) -> Option<&'static str> {
     let keeps_open = matches!(server, ServerKind::Nginx | ServerKind::Openssl);
     let has_rsa = options.protocols().contains(&Protocol::Tls12Rsa);
     let has_curve = starts && options.key.contains(&KeyKind::EcdsaP256);
+    let has_rsa_key = options.key.iter().any(|key| key.is_rsa());
     let asynchronous = options.asynchronous;
     let is_gnutls = starts && server == ServerKind::Gnutls;
     let of_provider = !engine.is_empty() || asynchronous || options.module.is_some();
@@ -155,18 +158,15 @@ fn of_servers(options: &Options) -> Option<&'static str> {
             "--http-share: of these servers only nginx speaks HTTP without TLS too: give --server \
              nginx"
         }
-        () if has_curve && options.key.len() > 1 => {
-            "--key-type: ecdsa-p256 needs other suites than RSA keys: measure it in a run of its \
-             own"
+        () if is_embedded && starts && lacks_hybrid(options) => {
+            "--group: this OpenSSL has no X25519MLKEM768: measure with OpenSSL 3.5 or later, as in \
+             Debian 13, or give another --group"
         }
-        () if has_curve
-            && options.has(Engine::Tollgate)
-            && !P256::best().is_ok_and(P256::beats_openssl) =>
-        {
+        () if has_curve && options.has(Engine::Tollgate) && !signs_with_p256() => {
             "--key-type: Tollgate leaves ecdsa-p256 to OpenSSL on this processor, which has no \
              BMI2 and ADX: give --engine openssl or an RSA key"
         }
-        () if has_curve && has_rsa && options.suites.is_empty() => {
+        () if has_curve && !has_rsa_key && has_rsa && options.suites.is_empty() => {
             "--key-type: RSA key exchange needs an RSA key: leave out tls12-rsa or ecdsa-p256"
         }
         () if asynchronous && !options.has(Engine::Tollgate) => {
@@ -191,6 +191,14 @@ fn of_servers(options: &Options) -> Option<&'static str> {
         }
         () => return None,
     })
+}
+
+/// Returns whether a server of the run would lack X25519MLKEM768, which the options name.
+fn lacks_hybrid(options: &Options) -> bool {
+    let hybrid = Group::X25519MlKem768;
+    let lacks = |engine: Engine| options.has(engine) && !has_group(engine, hybrid);
+    let is_named = options.group.iter().any(|name| name == hybrid.name());
+    is_named && (lacks(Engine::OpenSsl) || lacks(Engine::Tollgate))
 }
 
 /// Refuses lists that contain a value twice: the value would be measured twice under one name.

@@ -208,6 +208,10 @@ fn counts(rounds: &[Outcome]) -> String {
         ),
         None => "; no server log was read: give --log to confirm the client's counts".to_owned(),
     };
+    let retries = sum(|outcome| outcome.whole.hello_retries);
+    if retries > 0 {
+        text += &format!("; the server asked for a second ClientHello in {retries} of them");
+    }
     wrapped(&text)
 }
 

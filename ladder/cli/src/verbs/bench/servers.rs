@@ -192,7 +192,8 @@ pub(in crate::verbs) fn start_embedded(
 fn groups(options: &Options) -> Vec<Group> {
     let named = options.group.iter().filter_map(|name| name.parse().ok());
     let of_protocol = (*options.protocol == [Protocol::Tls12P256]).then_some(Group::P256);
-    let mut groups: Vec<Group> = named.chain(of_protocol).collect();
+    let usual = options.default_group.and_then(|group| group.name().parse().ok());
+    let mut groups: Vec<Group> = named.chain(of_protocol).chain(usual).collect();
     for usual in Config::default().groups {
         if !groups.contains(&usual) {
             groups.push(usual);

@@ -118,7 +118,7 @@ impl Starter {
             kind_of(setup)?;
             sessions_of(setup)?;
         }
-        let plan = plan::plans(&bench)?.into_iter().next();
+        let plan = plan::plans(&bench, key)?.into_iter().next();
         let mut plan = plan.ok_or_else(|| error!("the load has no plan"))?;
         if let Some(share) = self.client_cpu_max {
             plan.limits.client_cpu = share;

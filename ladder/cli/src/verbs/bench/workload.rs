@@ -8,7 +8,7 @@ use tollgate_workload::{Arrivals, Workload};
 
 use super::options::measured_key;
 use crate::error::CliError;
-use crate::options::{Bench as Options, ServerKind};
+use crate::options::Bench as Options;
 use crate::verbs::workload::find;
 
 /// Suffixes of protocols that name a group.
@@ -49,15 +49,6 @@ pub(super) fn applied(options: &Options) -> Result<(Options, Vec<String>), CliEr
         })?;
         options.protocol = vec![protocol];
         options.group = group.into_iter().map(str::to_owned).collect();
-        if let Some(group) = group
-            && options.kind() == ServerKind::Openssl
-            && options.given.target.is_none()
-        {
-            return Err(refused(format!(
-                "the embedded servers have no {group}: give a URL, or a stock server with OpenSSL \
-                 3.5 or later"
-            )));
-        }
     }
     if let Some(suite) = &workload.suite
         && !OF_PROTOCOLS.contains(&suite.value.as_str())
@@ -220,11 +211,8 @@ mod tests {
         let web = asked("web2026").unwrap();
         let (requests, resumed) = (web.clients.mix.requests_per_connection, web.resume(true));
         assert_eq!((requests, resumed.map(|resume| resume.share)), (10.0, Some(0.5)));
-        for (name, why) in [("pq2026", "give a URL, or a stock server"), ("nobody", "give hp2001")]
-        {
-            let message = asked(name).unwrap_err().to_string();
-            assert!(message.contains(why), "{message}");
-        }
+        let message = asked("nobody").unwrap_err().to_string();
+        assert!(message.contains("give pq2026, web2026"), "{message}");
     }
 
     #[test]
@@ -236,7 +224,7 @@ mod tests {
             (10.0, 0.5)
         );
         assert_eq!(undone, [""; 0]);
-        let (pq, undone) = asked_with("--workload pq2026 --server nginx").unwrap();
+        let (pq, undone) = asked_with("--workload pq2026").unwrap();
         assert_eq!((pq.protocol, undone), (vec![Protocol::Tls13], Vec::new()));
         assert_eq!(pq.group, ["X25519MLKEM768"]);
         let (_, undone) = asked_with("--workload hp2001 https://127.0.0.1:1/").unwrap();

@@ -158,7 +158,7 @@ fn verdict(figure: &Figure, change: &Change) -> Verdict {
 
 /// Conditions that may differ between comparable figures: they vary from run to run, describe a
 /// choice of the code under test, or give the duration and number of repetitions.
-const FREE: [&str; 20] = [
+const FREE: [&str; 21] = [
     "calls",
     "client_verified",
     "costs",
@@ -167,6 +167,7 @@ const FREE: [&str; 20] = [
     "drift_max",
     "form",
     "governor",
+    "groups",
     "kernel",
     "lanes",
     "limits",

@@ -11,9 +11,10 @@ use tollgate_load::{Mechanism, Plan, Verdict};
 use tollgate_report::text::wrapped;
 use tollgate_report::{heading, profile as profile_table, session as session_table};
 use tollgate_server::Engine;
-use tollgate_session::{Handshake, SessionPlan};
+use tollgate_session::{Handshake, Session, SessionPlan};
 
 use crate::error::CliError;
+use crate::hybrid::{default_group, noted_group};
 use crate::interrupt;
 use crate::options::values::defaults;
 use crate::options::{Bench, Mode, ServerKind};
@@ -22,25 +23,31 @@ use crate::run::Run;
 use crate::verbs::bench;
 use crate::verbs::bench::scenario::Scenario;
 
-pub(crate) use options::{Explain, key};
+pub(crate) use options::{Explain, key, ladder};
 
 /// The rounds of each sampled server.
 const ROUNDS: u32 = 4;
 
 pub(crate) fn run(options: &Explain) -> Result<ExitCode, CliError> {
-    let plan = options.plan()?;
+    let group = if options.has_default_group() { default_group() } else { None };
+    let plan = options.plan(group)?;
     let loads = if options.is_live() { loads(options, &plan)? } else { Vec::new() };
     let mut run = Run::measuring(options.written.json.as_deref())?;
+    if options.has_default_group() && plan.sessions.iter().any(Session::is_tls13) {
+        noted_group(&mut run.notes);
+    }
     let mut scenarios = Vec::new();
     for load in &loads {
         let _progress = Progress::new("server");
         scenarios.extend(bench::profiled(load, &mut run)?);
     }
-    let is_valid = scenarios.iter().all(|scenario| scenario.verdict() != Verdict::Invalid);
+    let has_figures = |scenario: &Scenario| scenario.verdict() != Verdict::Invalid;
+    let is_valid = scenarios.iter().all(has_figures);
+    let is_explained = is_valid || scenarios.iter().any(has_figures);
     let mut records: Vec<_> =
         scenarios.iter().flat_map(|scenario| scenario.records.iter().cloned()).collect();
     // the calls of a server at a URL are not known
-    if options.target.is_none() && is_valid && !interrupt::asked() {
+    if options.target.is_none() && is_explained && !interrupt::asked() {
         let progress = Progress::new("session");
         let product = options.server.and_then(ServerKind::stock);
         let server = product.map(|product| product.to_string());
@@ -51,7 +58,7 @@ pub(crate) fn run(options: &Explain) -> Result<ExitCode, CliError> {
     if options.is_live() {
         text.extend(scenarios.iter().map(Scenario::verdict_text));
         text += "\n";
-        if is_valid {
+        if is_explained {
             text += &profile_table::table(&records);
             let notes = scenarios.iter().flat_map(|scenario| &scenario.notes);
             text.extend(notes.map(|note| wrapped(note)));
@@ -103,7 +110,7 @@ const SECONDS_MIN: f64 = Plan::SUSTAIN_MS_MIN as f64 / 1000.0;
 
 /// All engines, unless a key of the plan is for OpenSSL only.
 fn engines(plan: &SessionPlan) -> Vec<Engine> {
-    let is_both = |session: &tollgate_session::Session| options::engines(session.key).len() > 1;
+    let is_both = |session: &Session| options::engines(session.key).len() > 1;
     if plan.sessions.iter().all(is_both) { Vec::new() } else { vec![Engine::OpenSsl] }
 }
 

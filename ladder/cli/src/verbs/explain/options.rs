@@ -4,17 +4,16 @@ use core::time::Duration;
 use std::path::PathBuf;
 
 use clap::Args;
-use tollgate_curves::p256::P256;
 use tollgate_load::Protocol;
 use tollgate_probe::Url;
 use tollgate_server::{Engine, KeyKind};
 use tollgate_session::{Handshake, SHORT_BYTES, Session, SessionPlan};
-use tollgate_tls_client::{Group, KeyExchange, Suite};
+use tollgate_tls_client::{Group, Suite};
 
 use crate::error::CliError;
 use crate::options::ServerKind;
 use crate::options::values::{Written, seconds};
-use crate::verbs::bench::options::protocol;
+use crate::verbs::bench::options::{protocol, signs_with_p256};
 
 /// The word for every suite that the server speaks.
 const ALL: &str = "all";
@@ -26,7 +25,7 @@ pub(crate) struct Explain {
     pub(crate) target: Option<Url>,
 
     /// Sizes of the response in bytes, separated by commas [default: 14336; without any list also
-    /// three sizes from 0 to 143360, only for RSA-2048 with TLS 1.3]
+    /// four sizes from 0 to 143360, only for RSA-2048]
     #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with = "target")]
     pub(crate) bytes: Vec<u64>,
 
@@ -36,7 +35,8 @@ pub(crate) struct Explain {
     pub(crate) connections: u32,
 
     /// Groups of the key agreement by their IANA names, separated by commas, such as secp384r1 and
-    /// X25519MLKEM768 [default: x25519, or that of --protocol]
+    /// X25519MLKEM768 [default: with tls13 X25519MLKEM768, or x25519 if OpenSSL is older than 3.5;
+    /// otherwise that of --protocol]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) group: Vec<String>,
 
@@ -46,8 +46,8 @@ pub(crate) struct Explain {
     pub(crate) handshake: Vec<Handshake>,
 
     /// Types of the server's key, separated by commas: rsa-1024 (insecure, as in old papers),
-    /// rsa-2048, rsa-3072, rsa-4096, ecdsa-p256, ecdsa-p384, ed25519 [default: rsa-2048; without
-    /// any list also rsa-3072]
+    /// rsa-2048, rsa-3072, rsa-4096, ecdsa-p256, ecdsa-p384, ed25519 [default:
+    /// ecdsa-p256,rsa-2048]
     #[arg(id = "key-type", long, value_name = "LIST", value_delimiter = ',', value_parser = key)]
     #[arg(conflicts_with = "target")]
     pub(crate) key: Vec<KeyKind>,
@@ -61,8 +61,7 @@ pub(crate) struct Explain {
     pub(crate) pid: Vec<u32>,
 
     /// Protocol versions and key exchanges, separated by commas: tls12-rsa, tls12-x25519,
-    /// tls12-p256, tls13 [default: tls12-x25519,tls13; without any list also tls12-rsa, for
-    /// RSA-2048; for a URL, the best that the server supports]
+    /// tls12-p256, tls13 [default: tls13; for a URL, the best that the server supports]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = protocol)]
     pub(crate) protocol: Vec<Protocol>,
 
@@ -91,46 +90,45 @@ impl Explain {
         self.target.is_some() || self.server.is_some()
     }
 
-    /// The sessions to predict: every combination of the lists that exists.
-    pub(super) fn plan(&self) -> Result<SessionPlan, CliError> {
+    /// Returns whether sessions can have the default group. The server at a URL has groups of its
+    /// own.
+    pub(super) const fn has_default_group(&self) -> bool {
+        self.group.is_empty() && self.target.is_none()
+    }
+
+    /// The sessions to predict: every combination of the lists that exists. Without a named group,
+    /// TLS 1.3 has the default one.
+    pub(super) fn plan(&self, default_group: Option<Group>) -> Result<SessionPlan, CliError> {
         let total = Duration::from_secs_f64(self.seconds);
         // Installed servers do not pause handshakes.
         let pauses = self.server.is_none_or(|server| server.stock().is_none());
         let Self { key, protocol, suites, group, bytes, handshake, connections, .. } = self;
         let lists = [key.len(), protocol.len(), suites.len(), group.len(), bytes.len()];
         if lists == [0; 5] && handshake.is_empty() && !self.is_live() {
-            let ladder = SessionPlan::ladder(total);
-            return Ok(SessionPlan { connections: *connections, ..ladder });
+            return Ok(SessionPlan { connections: *connections, ..ladder(default_group, total) });
         }
         let suites = self.named_suites()?;
         let offers: Vec<(Protocol, Option<Suite>)> = match (&*suites, &**protocol) {
-            ([], []) => {
-                [Protocol::Tls12X25519, Protocol::Tls13].map(|protocol| (protocol, None)).into()
-            }
+            ([], []) => vec![(Protocol::Tls13, None)],
             ([], protocols) => protocols.iter().map(|&protocol| (protocol, None)).collect(),
             // The suite determines version and key exchange.
             (suites, _) => suites.iter().map(|&suite| (Protocol::Tls13, Some(suite))).collect(),
         };
-        let needs_curve = |suite: &Suite| suite.exchange() == KeyExchange::EcdheEcdsa;
-        let keys = match &**key {
-            [] if suites.iter().all(needs_curve) && !suites.is_empty() => vec![KeyKind::EcdsaP256],
-            [] => vec![KeyKind::Rsa { bits: 2048 }],
-            keys => keys.to_vec(),
-        };
+        let keys = if key.is_empty() { &SessionPlan::KEYS } else { &**key };
         let handshakes = if handshake.is_empty() { &[Handshake::Full] } else { &**handshake };
         let sizes = if bytes.is_empty() { &[SHORT_BYTES] } else { &**bytes };
         let groups = self.named_groups()?;
         let mut sessions = Vec::new();
-        for &key in &keys {
+        for &key in keys {
             for &(protocol, suite) in &offers {
                 for &group in &groups {
                     for &handshake in handshakes {
                         for &engine in engines(key) {
-                            let of = |&bytes| Session {
-                                suite,
-                                group,
-                                handshake,
-                                ..Session::new(key, protocol, engine, bytes)
+                            let of = |&bytes| {
+                                let usual = Session::new(key, protocol, engine, bytes);
+                                let usual = Session { suite, handshake, ..usual };
+                                let default = default_group.filter(|_| usual.is_tls13());
+                                Session { group: group.or(default), ..usual }
                             };
                             sessions.extend(sizes.iter().map(of).filter(Session::is_possible));
                         }
@@ -185,11 +183,18 @@ impl Explain {
     }
 }
 
+/// The sessions of the ladder, without those that an engine leaves to OpenSSL on this processor.
+pub(crate) fn ladder(group: Option<Group>, total: Duration) -> SessionPlan {
+    let mut plan = SessionPlan::ladder(group, total);
+    plan.sessions.retain(|session| engines(session.key).contains(&session.engine));
+    plan
+}
+
 /// The engines to measure with a key. Tollgate leaves other curves to OpenSSL, and P-256 on
 /// processors on which it has no kernels.
 pub(super) fn engines(key: KeyKind) -> &'static [Engine] {
     let is_ours = match key {
-        KeyKind::EcdsaP256 => P256::best().is_ok_and(P256::beats_openssl),
+        KeyKind::EcdsaP256 => signs_with_p256(),
         other => other.is_rsa(),
     };
     if is_ours { &[Engine::OpenSsl, Engine::Tollgate] } else { &[Engine::OpenSsl] }
@@ -218,17 +223,24 @@ mod tests {
     #[test]
     fn lists_select_sessions() {
         for (flags, expected) in [
-            ("", 8 + 2 + 8),
-            ("--bytes 0,1024 --key-type rsa-4096", 2 * 2 * 2),
-            // in both versions of TLS; the engine tollgate has no Ed25519
-            ("--key-type rsa-2048,ed25519 --group secp384r1", 2 * (2 + 1)),
+            ("", 2 * (2 + 4)),
+            ("--bytes 0,1024 --key-type rsa-4096", 2 * 2),
+            // the engine tollgate has no Ed25519
+            (
+                "--protocol tls12-x25519,tls13 --key-type rsa-2048,ed25519 --group secp384r1",
+                2 * (2 + 1),
+            ),
             // RSA and ECDHE without RC4 and 3DES, and TLS 1.3
-            ("--suites all", (6 + 7 + 3) * 2),
-            ("--handshake full,ticket,session-id", (2 + 2 + 1) * 2),
+            ("--key-type rsa-2048 --suites all", (6 + 7 + 3) * 2),
+            (
+                "--protocol tls12-x25519,tls13 --key-type rsa-2048 --handshake \
+                 full,ticket,session-id",
+                (2 + 2 + 1) * 2,
+            ),
             ("--server nginx", 4),
         ] {
             let Verb::Explain(options) = verb(&format!("explain {flags}")) else { unreachable!() };
-            let plan = options.plan().unwrap();
+            let plan = options.plan(None).unwrap();
             assert_eq!(plan.sessions.len(), expected, "{flags}");
             assert_eq!(plan.pauses, !flags.contains("nginx"));
         }
@@ -248,7 +260,7 @@ mod tests {
             ("--handshake session-id --protocol tls13", "no session"),
         ] {
             let Verb::Explain(options) = verb(&format!("explain {flags}")) else { unreachable!() };
-            let error = options.plan().unwrap_err().to_string();
+            let error = options.plan(None).unwrap_err().to_string();
             assert!(error.contains(part) && !error.contains('\n'), "{flags}: {error}");
         }
     }

@@ -20,11 +20,12 @@ pub(super) struct MeasuredSession {
 }
 
 impl MeasuredSession {
-    /// Returns whether this is OpenSSL's session with the same workload as `other`.
+    /// Returns whether this is OpenSSL's session of the same server and workload as `other`.
     pub(super) fn is_opponent_of(&self, other: &Self) -> bool {
-        let same = self.record.subject.topic() == other.record.subject.topic()
-            && self.session.bytes() == other.session.bytes();
-        same && self.by == "openssl" && other.by != self.by
+        let session = |record: &Record| record.subject.without(&[word::BY]);
+        let server = self.by.strip_suffix("openssl");
+        server.is_some_and(|server| other.by == format!("{server}tollgate"))
+            && session(&self.record) == session(&other.record)
     }
 
     /// Returns the ratio of this CPU time to `other`'s, if both were measured in pairs.

@@ -8,6 +8,7 @@ use clap::Args;
 use tollgate_agents::{Address, Controller};
 use tollgate_load::{Exchange, LogFormat, Offer, Plan, Protocol, RequestForm};
 use tollgate_probe::{Probe, Scheme, Site, Url};
+use tollgate_tls_client::Group;
 
 use crate::error::CliError;
 use crate::options::nats::NatsOptions;
@@ -121,6 +122,12 @@ impl Probed {
     pub(crate) fn choice(&self) -> (Protocol, Offer) {
         // HTTP without TLS does not use it
         self.choice.clone().unwrap_or((Protocol::Tls13, Offer::default()))
+    }
+
+    /// Returns the hybrid group, if the server has it.
+    pub(crate) fn hybrid(&self) -> Option<Group> {
+        let groups = self.probe.support.iter().flat_map(|support| &support.groups);
+        groups.copied().find(|group| group.is_kem())
     }
 
     /// Returns the type of the server's key, as record subjects spell it.

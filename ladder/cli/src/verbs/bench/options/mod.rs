@@ -7,16 +7,23 @@ pub(crate) mod session;
 pub(crate) mod signer;
 pub(crate) mod sub_verbs;
 
+use core::slice;
 use core::str::FromStr as _;
 use core::time::Duration;
 use std::path::PathBuf;
 
 use clap::builder::ArgPredicate;
 use clap::{Args, Subcommand};
+use tollgate_curves::p256::P256;
 use tollgate_load::{Close, Freshness, Objective, Plan, Protocol, Sizes, Verify};
 use tollgate_server::{Engine, KeyKind};
+use tollgate_session::SessionPlan;
+use tollgate_tls_client::Group;
 
+use crate::hybrid::noted_group;
 use crate::options::values::{Written, one_of, seconds, share};
+use crate::run::Notes;
+use crate::verbs::bench::suites;
 use clients::{Clients, Mix, Pace};
 use given::Given;
 pub(crate) use kinds::ServerKind;
@@ -142,8 +149,7 @@ pub(crate) struct Bench {
     pub(crate) clients: Clients,
 
     /// Protocol versions and key exchanges, separated by commas: tls12-rsa, tls12-x25519,
-    /// tls12-p256, tls13 [default: tls12-x25519,tls13; for a URL, the best that the server
-    /// supports]
+    /// tls12-p256, tls13 [default: tls13; for a URL, the best that the server supports]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = protocol)]
     #[arg(help_heading = SESSION)]
     pub(crate) protocol: Vec<Protocol>,
@@ -155,7 +161,8 @@ pub(crate) struct Bench {
     pub(crate) suites: Vec<String>,
 
     /// Key agreement groups by their IANA names, separated by commas; each is measured alone
-    /// [default: x25519, or that of --protocol]
+    /// [default: with tls13 X25519MLKEM768, or x25519 if OpenSSL is older than 3.5; otherwise that
+    /// of --protocol]
     #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = SESSION)]
     pub(crate) group: Vec<String>,
 
@@ -188,6 +195,10 @@ pub(crate) struct Bench {
     #[arg(skip)]
     pub(crate) sizes: Option<Sizes>,
 
+    /// The group of TLS 1.3 if --group names none; `None` for that of the protocol.
+    #[arg(skip)]
+    pub(crate) default_group: Option<Group>,
+
     /// Kinds of servers, separated by commas, each without and with Tollgate: embedded ones with
     /// OpenSSL (openssl), one worker on each core; or the installed apache, haproxy, lighttpd or
     /// nginx, without and with the provider. Only one server is gnutls, the installed gnutls-serv,
@@ -208,11 +219,10 @@ pub(crate) struct Bench {
     #[arg(help_heading = SERVERS, value_parser = Engine::from_str)]
     pub(crate) engine: Vec<Engine>,
 
-    /// Types of the servers' keys, separated by commas: rsa-2048, rsa-3072, rsa-4096, and rsa-1024
-    /// (insecure, as in old papers); or ecdsa-p256 alone
+    /// Types of the servers' keys, separated by commas: ecdsa-p256, rsa-2048, rsa-3072, rsa-4096,
+    /// and rsa-1024 (insecure, as in old papers) [default: ecdsa-p256,rsa-2048]
     #[arg(id = "key-type", long, value_name = "LIST", value_delimiter = ',')]
-    #[arg(default_value = "rsa-2048", value_parser = server_key)]
-    #[arg(help_heading = SERVERS)]
+    #[arg(value_parser = server_key, help_heading = SERVERS)]
     pub(crate) key: Vec<KeyKind>,
 
     /// Provider module for installed servers [default: the one built with this program]
@@ -287,15 +297,35 @@ impl Bench {
 
     /// Returns the types of keys to measure in turn; a server at a URL has its own key.
     pub(crate) fn keys(&self) -> &[KeyKind] {
-        if self.given.target.is_some() { &self.key[..1] } else { &self.key }
-    }
-
-    /// Returns the protocols to measure; by default two.
-    pub(crate) fn protocols(&self) -> &[Protocol] {
-        match &*self.protocol {
-            [] => &[Protocol::Tls12X25519, Protocol::Tls13],
+        let [_, rsa] = &SessionPlan::KEYS;
+        match &*self.key {
+            _ if self.given.target.is_some() => slice::from_ref(rsa),
+            // the engine leaves P-256 to OpenSSL
+            [] if self.has(Engine::Tollgate) && !signs_with_p256() => slice::from_ref(rsa),
+            [] => &SessionPlan::KEYS,
             asked => asked,
         }
+    }
+
+    /// Returns the protocols to measure.
+    pub(crate) fn protocols(&self) -> &[Protocol] {
+        if self.protocol.is_empty() { &[Protocol::Tls13] } else { &self.protocol }
+    }
+
+    /// Returns the request with the group that TLS 1.3 has by default: the hybrid, unless a server
+    /// at a URL lacks it, or OpenSSL does, which is noted.
+    pub(in crate::verbs) fn with_default_group(&self, notes: &mut Notes) -> Self {
+        let is_tls13 = match &*self.suites {
+            [] => self.protocols().contains(&Protocol::Tls13),
+            suites => suites::is_all(suites) || suites.iter().any(|name| !name.contains("_WITH_")),
+        };
+        let default_group = match &self.given.probed {
+            _ if !is_tls13 || !self.group.is_empty() => None,
+            Some(probed) => probed.hybrid(),
+            None if self.kind() == ServerKind::Gnutls => None,
+            None => noted_group(notes),
+        };
+        Self { default_group, ..self.clone() }
     }
 
     /// Returns the kind of server; the first one, if there are several.
@@ -340,6 +370,11 @@ pub(in crate::verbs) fn run_seconds(text: &str) -> Result<f64, String> {
     let least = Duration::from_millis(Plan::SUSTAIN_MS_MIN).as_secs_f64();
     let enough = seconds(text).ok().filter(|seconds| *seconds >= least);
     enough.ok_or_else(|| format!("give {least} to 3600 seconds"))
+}
+
+/// Returns whether Tollgate signs with P-256, faster than OpenSSL, on this processor.
+pub(in crate::verbs) fn signs_with_p256() -> bool {
+    P256::best().is_ok_and(P256::beats_openssl)
 }
 
 fn server_key(text: &str) -> Result<KeyKind, String> {

@@ -100,16 +100,18 @@ pub(super) fn run(
     undone: &[String],
 ) -> Result<ExitCode, CliError> {
     let mut run = run_of(options, undone)?;
+    let options = &options.with_default_group(&mut run.notes);
     let watch = Watch::new(options)?;
     let progress = Progress::new("bench");
-    let plans = plan::plans(options)?;
-    let rows = options.keys().len() * plans.len() * (3 + asked.loads.len());
+    let keys = plan::by_key(options)?;
+    let plans: usize = keys.iter().map(|(_, plans)| plans.len()).sum();
+    let rows = plans * (3 + asked.loads.len());
     progress::plan(rows, plan::seconds(options));
     let (mut scenarios, mut curves) = (Vec::new(), Vec::new());
-    'all: for key in options.keys() {
+    'all: for (key, plans) in &keys {
         let rig = Rig::start(options, *key)?;
         let names = rig.names();
-        for plan in &plans {
+        for plan in plans {
             let mut series = Series {
                 options,
                 watch: &watch,
