@@ -60,6 +60,11 @@ const EXPLAINED: &[(&str, &[&str], &str)] = &[
         "compares the query of its configuration, which has that of this provider too",
     ),
     (
+        "test_evp_extra_ml_kem",
+        &["test_non_derandomised_ml_kem", ""],
+        "gives random numbers of its own; this provider takes those of the system",
+    ),
+    (
         "test_nodefltctx",
         &["test_no_deflt_ctx_init", "running nodefltctxtest"],
         "expects that nothing reads the configuration; setting the query does",

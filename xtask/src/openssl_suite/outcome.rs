@@ -50,13 +50,17 @@ pub(super) fn count(results: &Results) -> usize {
 }
 
 /// Returns a line for each test that passed or failed another number of times than it did alone,
-/// except for those that begin with an explained description.
+/// except for those that begin with an explained description; an empty one explains itself alone.
 pub(super) fn differences(alone: &Results, with: &Results, explained: &[&str]) -> Vec<String> {
     let mut lines = Vec::new();
     let names: std::collections::BTreeSet<_> = alone.keys().chain(with.keys()).collect();
     for name in names {
         let [alone, with] = [alone, with].map(|run| run.get(name).copied().unwrap_or_default());
-        if alone != with && !explained.iter().any(|known| name.starts_with(known)) {
+        let is_known = |known: &&str| match known.is_empty() {
+            true => name.is_empty(),
+            false => name.starts_with(known),
+        };
+        if alone != with && !explained.iter().any(is_known) {
             let [passed, failed] = with;
             lines.push(format!(
                 "{name:?}: {passed} passed and {failed} failed, alone {} and {}",

@@ -10,9 +10,10 @@ use crate::file::{BadFile, read};
 use crate::setup::Setup;
 
 /// The experiments of this program: name and file.
-pub const EXPERIMENTS: [(&str, &str); 7] = [
+pub const EXPERIMENTS: [(&str, &str); 8] = [
     ("clients", include_str!("../experiments/clients.toml")),
     ("eti10", include_str!("../experiments/eti10.toml")),
+    ("hybrid", include_str!("../experiments/hybrid.toml")),
     ("proxy", include_str!("../experiments/proxy.toml")),
     ("scale", include_str!("../experiments/scale.toml")),
     ("sensitivity", include_str!("../experiments/sensitivity.toml")),

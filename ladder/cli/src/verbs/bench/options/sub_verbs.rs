@@ -10,8 +10,8 @@ use crate::options::values::{Written, percentage};
 /// An experiment: servers with one change each, loaded in turn.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Experiment {
-    /// clients, eti10, proxy, scale, sensitivity, sessions, share, or a file that ends in .toml
-    /// (see docs/bench-experiment.md) [default: list the names]
+    /// clients, eti10, hybrid, proxy, scale, sensitivity, sessions, share, or a file that ends in
+    /// .toml (see docs/bench-experiment.md) [default: list the names]
     #[arg(value_name = "NAME|FILE")]
     pub(crate) experiment: Option<String>,
 
