@@ -21,9 +21,9 @@ pub(crate) fn noted_group(notes: &mut Notes) -> Option<Group> {
     if group.is_none() {
         let version = openssl::version::version().split(' ').nth(1).unwrap_or_default();
         notes.add(format!(
-            "OpenSSL {version} has no X25519MLKEM768, so handshakes use x25519, without Tollgate and \
-             with it: for the handshakes of today's browsers, measure with OpenSSL 3.5 or later, as \
-             in Debian 13"
+            "OpenSSL {version} has no X25519MLKEM768, so handshakes use x25519, without Tollgate \
+             and with it: for the handshakes of today's browsers, measure with OpenSSL 3.5 or \
+             later, as in Debian 13"
         ));
     }
     group

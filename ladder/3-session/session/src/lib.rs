@@ -6,7 +6,7 @@
 //! | part | description | source |
 //! |---|---|---|
 //! | `rsa`, `signature` | the private-key operation through EVP | measured alone or in batches |
-//! | `key-exchange` | ephemeral key pair and agreement through EVP; the halves of the hybrid as details | as `rsa` |
+//! | `key-exchange` | ephemeral key pair and agreement, or the KEM, through EVP | as `rsa` |
 //! | `key-schedule` | PRF or HKDF, hashes of the transcript | counts x measured calls |
 //! | `records` | the cipher, both ways, handshake records included | counts x measured calls |
 //! | `mac` | the HMAC of records; 0 with an AEAD | counts x measured calls |
