@@ -185,7 +185,8 @@ pub(crate) fn halves(records: &[Record]) -> Option<Table> {
     let mut notes = vec![
         "Core cycles of the part exch. with X25519MLKEM768, each operation measured alone: key \
          pair and agreement of X25519; the client's key, with its hash and matrix; the \
-         encapsulation; EVP: what they leave, contexts, fetches and copies of keys"
+         encapsulation; EVP: what they leave, contexts, fetches and copies of keys, below 0 where \
+         a provider does both halves in one call for less"
             .to_owned(),
     ];
     for session in sessions(records, false) {
