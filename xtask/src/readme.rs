@@ -100,7 +100,8 @@ mod tests {
     fn generated_files_are_accepted_and_edited_ones_found() {
         let made = make(&workspace(EMPTY, "", RECORD)).map_err(|finding| finding.to_string());
         let [(_, page), (_, picture)] = made.unwrap();
-        for part in ["Top.\n", "```rust\nshown();\n```", "Middle.", "RSA-2048 | 4.44k", "Bottom.\n"]
+        for part in
+            ["Top.\n", "```rust\nshown();\n```", "Middle.", "RSA-2048 sign | 4.44k", "Bottom.\n"]
         {
             assert!(page.contains(part), "{part:?} in\n{page}");
         }

@@ -1,19 +1,23 @@
 //! The known-answer test of X25519.
 
 use crate::dispatch::X25519;
-use crate::keys::{PublicKey, SecretKey};
+use crate::keys::{PublicKey, SecretKey, SharedSecret};
 
 impl X25519 {
-    /// Derives Bob's public key and the secret that he shares with Alice, and returns whether both
-    /// are those of RFC 7748, section 6.1. Call it before the process forks: it also builds the
-    /// table of multiples of the base point, and a forked child would wait for ever for a thread of
-    /// its parent that builds it.
+    /// Derives Bob's public key and the secret that he shares with Alice, one after the other and
+    /// together, and returns whether all are those of RFC 7748, section 6.1. Call it before the
+    /// process forks: it also builds the table of multiples of the base point, and a forked child
+    /// would wait for ever for a thread of its parent that builds it.
     #[must_use]
     pub fn passes_test(self) -> bool {
         let bob = SecretKey::from_bytes(&BOB);
         let shared = self.agree(&bob, &PublicKey(ALICE_PUBLIC));
-        self.public_key(&bob) == PublicKey(BOB_PUBLIC)
-            && shared.is_ok_and(|shared| *shared.as_bytes() == SHARED)
+        let both = self.exchange(&bob, &PublicKey(ALICE_PUBLIC));
+        let is_right = |public, shared: &SharedSecret| {
+            public == PublicKey(BOB_PUBLIC) && *shared.as_bytes() == SHARED
+        };
+        shared.is_ok_and(|shared| is_right(self.public_key(&bob), &shared))
+            && both.is_ok_and(|(public, shared)| is_right(public, &shared))
     }
 }
 

@@ -4,6 +4,8 @@ use ml_kem::array::Array;
 use ml_kem::kem::KeyExport as _;
 #[allow(deprecated, reason = "OpenSSL's keys and files have the expanded form")]
 use ml_kem::{Decapsulate as _, ExpandedKeyEncoding as _};
+#[cfg(target_arch = "x86_64")]
+use tollgate_cpu::HaveAvx512;
 use tollgate_cpu::memcheck;
 use tollgate_cpu::wipe::wipe_stack_after;
 use tollgate_curves::HaveGraviola;
@@ -53,13 +55,23 @@ impl MlKem768 {
     /// Returns the fastest code that this machine can run.
     #[must_use]
     pub fn best() -> Self {
-        HaveGraviola::check().map_or(Self::Portable, Self::Graviola)
+        Self::fast().unwrap_or(Self::Portable)
+    }
+
+    /// `graviola` asks the processor itself for AVX-512, so it is not used where the user has
+    /// disabled that.
+    fn fast() -> Option<Self> {
+        #[cfg(target_arch = "x86_64")]
+        if std::is_x86_feature_detected!("avx512f") && HaveAvx512::check().is_none() {
+            return None;
+        }
+        HaveGraviola::check().map(Self::Graviola)
     }
 
     /// Returns all code that this machine can run, the portable one last.
     #[must_use]
     pub fn all() -> Vec<Self> {
-        HaveGraviola::check().map(Self::Graviola).into_iter().chain([Self::Portable]).collect()
+        Self::fast().into_iter().chain([Self::Portable]).collect()
     }
 
     /// Reads a public key (FIPS 203, section 7.2).

@@ -3,6 +3,7 @@
 
 use core::fmt;
 
+use tollgate_cpu::wipe::wipe_stack_after;
 use tollgate_curves::{KEY_BYTES, LowOrder, PublicKey, SecretKey, X25519};
 
 use crate::{DecapsulationKey as MlKemPair, EncapsulationKey as MlKemPublic, InvalidKey, MlKem768};
@@ -19,6 +20,10 @@ pub const SEED_BYTES: usize = crate::SEED_BYTES + KEY_BYTES;
 pub const RANDOM_BYTES: usize = crate::RANDOM_BYTES + KEY_BYTES;
 /// The length of the private halves in bytes, that of ML-KEM in the expanded form.
 pub const PRIVATE_BYTES: usize = crate::EXPANDED_BYTES + KEY_BYTES;
+
+/// At least the stack that the code of this module uses above that of its parts, which wipe their
+/// own: secrets that are moved leave copies there.
+const JOINING_BYTES: usize = 2 << 10;
 
 /// The group with the code of a set of processor features.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,8 +71,11 @@ impl X25519MlKem768 {
     }
 
     fn pair(self, ml_kem: MlKemPair, x25519: &[u8; KEY_BYTES]) -> DecapsulationKey {
-        let x25519 = SecretKey::from_bytes(x25519);
-        let public = self.x25519.public_key(&x25519);
+        let (x25519, public) = wipe_stack_after::<JOINING_BYTES, _>(|| {
+            let x25519 = Box::new(SecretKey::from_bytes(x25519));
+            let public = self.x25519.public_key(&x25519);
+            (x25519, public)
+        });
         DecapsulationKey { ml_kem, x25519, public, curve: self.x25519 }
     }
 }
@@ -103,18 +111,21 @@ impl EncapsulationKey {
         let (sent, public) = halves_mut(ciphertext);
         let (first, second) = halves_mut(secret);
         self.ml_kem.encapsulate(of_ml_kem, sent, first);
-        let key = SecretKey::from_bytes(of_x25519);
-        let (ours, shared) = self.curve.exchange(&key, &self.x25519)?;
-        *public = ours.0;
-        second.copy_from_slice(shared.as_bytes());
-        Ok(())
+        wipe_stack_after::<JOINING_BYTES, _>(|| {
+            let key = SecretKey::from_bytes(of_x25519);
+            let (ours, shared) = self.curve.exchange(&key, &self.x25519)?;
+            *public = ours.0;
+            second.copy_from_slice(shared.as_bytes());
+            Ok(())
+        })
     }
 }
 
 /// A key pair of a client. Wiped when dropped.
 pub struct DecapsulationKey {
     ml_kem: MlKemPair,
-    x25519: SecretKey,
+    /// On the heap, so that the key pair can be moved without leaving copies.
+    x25519: Box<SecretKey>,
     public: PublicKey,
     curve: X25519,
 }
@@ -147,9 +158,7 @@ impl DecapsulationKey {
         let (sent, public) = halves(ciphertext);
         let (first, second) = halves_mut(secret);
         self.ml_kem.decapsulate(sent, first);
-        let shared = self.curve.agree(&self.x25519, &PublicKey(*public))?;
-        second.copy_from_slice(shared.as_bytes());
-        Ok(())
+        self.agree(public, second)
     }
 
     /// Agrees with a server that chose X25519 alone, for which the second half of the public key is
@@ -163,8 +172,10 @@ impl DecapsulationKey {
         peer: &[u8; KEY_BYTES],
         secret: &mut [u8; KEY_BYTES],
     ) -> Result<(), LowOrder> {
-        secret.copy_from_slice(self.curve.agree(&self.x25519, &PublicKey(*peer))?.as_bytes());
-        Ok(())
+        wipe_stack_after::<JOINING_BYTES, _>(|| {
+            secret.copy_from_slice(self.curve.agree(&self.x25519, &PublicKey(*peer))?.as_bytes());
+            Ok(())
+        })
     }
 }
 

@@ -327,6 +327,8 @@ pub(crate) const OSSL_PROV_PARAM_STATUS: &CStr = c"status";
 pub(crate) const OSSL_PKEY_PARAM_BITS: &CStr = c"bits";
 pub(crate) const OSSL_PKEY_PARAM_MAX_SIZE: &CStr = c"max-size";
 pub(crate) const OSSL_PKEY_PARAM_SECURITY_BITS: &CStr = c"security-bits";
+/// Since 3.6: the headers of 3.0 lack it.
+pub(crate) const OSSL_PKEY_PARAM_SECURITY_CATEGORY: &CStr = c"security-category";
 pub(crate) const OSSL_PKEY_PARAM_DEFAULT_DIGEST: &CStr = c"default-digest";
 pub(crate) const OSSL_PKEY_PARAM_PAD_MODE: &CStr = c"pad-mode";
 pub(crate) const OSSL_PKEY_PARAM_DIGEST: &CStr = c"digest";

@@ -30,12 +30,13 @@ use crate::abi::*;
 use crate::table::{Algorithm, Table};
 use crate::{asym_cipher, decoder, kem, key_exchange, keymgmt, signature};
 
-const RSA_NAMES: &CStr = c"RSA:rsaEncryption:1.2.840.113549.1.1.1";
-const EC_NAMES: &CStr = c"EC:id-ecPublicKey:1.2.840.10045.2.1";
-const X25519_NAMES: &CStr = c"X25519:1.3.101.110";
-const ML_KEM_NAMES: &CStr = c"ML-KEM-768:MLKEM768:id-alg-ml-kem-768:2.16.840.1.101.3.4.4.2";
+const RSA: &CStr = c"RSA:rsaEncryption:1.2.840.113549.1.1.1";
+const EC: &CStr = c"EC:id-ecPublicKey:1.2.840.10045.2.1";
+const ECDSA: &CStr = c"ECDSA";
+const X25519: &CStr = c"X25519:1.3.101.110";
+const ML_KEM: &CStr = c"ML-KEM-768:MLKEM768:id-alg-ml-kem-768:2.16.840.1.101.3.4.4.2";
 /// OpenSSL 3.0 to 3.4 compare the case.
-const HYBRID_NAMES: &CStr = c"X25519MLKEM768";
+const HYBRID: &CStr = c"X25519MLKEM768";
 
 /// The properties of keys. The query `?tollgate.operations=yes` does not match them.
 const OF_RSA_KEYS: &CStr = c"tollgate.rsa=yes";
@@ -48,7 +49,7 @@ const OF_RSA: &CStr = if cfg!(target_arch = "x86_64") {
 };
 const OF_ECDSA: &CStr = c"provider=tollgate,tollgate.operations=yes,tollgate.ecdsa=yes";
 /// The properties of algorithms whose keys and operations this provider serves both.
-const OF_BOTH: &CStr = c"provider=tollgate,tollgate.operations=yes";
+const BOTH: &CStr = c"provider=tollgate,tollgate.operations=yes";
 /// The properties of decoders: a stub is in PEM.
 const OF_STUBS: &CStr = c"provider=tollgate,input=pem";
 
@@ -68,101 +69,28 @@ pub(crate) struct Algorithms(Vec<(c_int, Table<Vec<OSSL_ALGORITHM>>)>);
 impl Algorithms {
     pub(crate) fn new(offers: Offers) -> Self {
         let Offers { x25519, ecdsa, ml_kem, stubs } = offers;
-        let row = |names, properties, functions, description| Algorithm {
-            names,
-            properties,
-            functions,
-            description,
-        };
+        let exchange = key_exchange::FUNCTIONS.first();
+        let cipher = asym_cipher::FUNCTIONS.first();
         let rows = [
-            (
-                OSSL_OP_KEYMGMT,
-                x25519,
-                row(X25519_NAMES, OF_BOTH, keymgmt::X25519.first(), c"Tollgate X25519 keys"),
-            ),
-            (
-                OSSL_OP_KEYMGMT,
-                ml_kem,
-                row(
-                    HYBRID_NAMES,
-                    OF_BOTH,
-                    keymgmt::HYBRID.first(),
-                    c"Tollgate X25519MLKEM768 keys",
-                ),
-            ),
-            (
-                OSSL_OP_KEYMGMT,
-                ml_kem,
-                row(ML_KEM_NAMES, OF_BOTH, keymgmt::ML_KEM.first(), c"Tollgate ML-KEM-768 keys"),
-            ),
-            (
-                OSSL_OP_KEYMGMT,
-                ecdsa,
-                row(EC_NAMES, OF_EC_KEYS, keymgmt::EC.first(), c"Tollgate P-256 keys"),
-            ),
-            (
-                OSSL_OP_KEYMGMT,
-                true,
-                row(RSA_NAMES, OF_RSA_KEYS, keymgmt::RSA.first(), c"Tollgate RSA keys"),
-            ),
-            (
-                OSSL_OP_KEYEXCH,
-                x25519,
-                row(
-                    X25519_NAMES,
-                    OF_BOTH,
-                    key_exchange::FUNCTIONS.first(),
-                    c"Tollgate X25519 key exchange",
-                ),
-            ),
-            (
-                OSSL_OP_KEM,
-                ml_kem,
-                row(HYBRID_NAMES, OF_BOTH, kem::HYBRID.first(), c"Tollgate X25519MLKEM768"),
-            ),
-            (
-                OSSL_OP_KEM,
-                ml_kem,
-                row(ML_KEM_NAMES, OF_BOTH, kem::ML_KEM.first(), c"Tollgate ML-KEM-768"),
-            ),
-            (
-                OSSL_OP_SIGNATURE,
-                ecdsa,
-                row(
-                    c"ECDSA",
-                    OF_ECDSA,
-                    signature::ECDSA.first(),
-                    c"Tollgate ECDSA signatures with P-256",
-                ),
-            ),
-            (
-                OSSL_OP_SIGNATURE,
-                true,
-                row(RSA_NAMES, OF_RSA, signature::RSA.first(), c"Tollgate RSA signatures"),
-            ),
-            (
-                OSSL_OP_ASYM_CIPHER,
-                true,
-                row(
-                    RSA_NAMES,
-                    OF_RSA,
-                    asym_cipher::FUNCTIONS.first(),
-                    c"Tollgate RSA encryption and decryption",
-                ),
-            ),
-            (
-                OSSL_OP_DECODER,
-                stubs && ecdsa,
-                row(c"EC", OF_STUBS, decoder::EC.first(), c"Stubs of P-256 keys on a signer"),
-            ),
-            (
-                OSSL_OP_DECODER,
-                stubs,
-                row(c"RSA", OF_STUBS, decoder::RSA.first(), c"Stubs of RSA keys on a signer"),
-            ),
+            (OSSL_OP_KEYMGMT, x25519, X25519, BOTH, keymgmt::X25519.first(), c"X25519 keys"),
+            (OSSL_OP_KEYMGMT, ml_kem, HYBRID, BOTH, keymgmt::HYBRID.first(), c"hybrid keys"),
+            (OSSL_OP_KEYMGMT, ml_kem, ML_KEM, BOTH, keymgmt::ML_KEM.first(), c"ML-KEM-768 keys"),
+            (OSSL_OP_KEYMGMT, ecdsa, EC, OF_EC_KEYS, keymgmt::EC.first(), c"P-256 keys"),
+            (OSSL_OP_KEYMGMT, true, RSA, OF_RSA_KEYS, keymgmt::RSA.first(), c"RSA keys"),
+            (OSSL_OP_KEYEXCH, x25519, X25519, BOTH, exchange, c"X25519 key exchange"),
+            (OSSL_OP_KEM, ml_kem, HYBRID, BOTH, kem::HYBRID.first(), c"X25519MLKEM768"),
+            (OSSL_OP_KEM, ml_kem, ML_KEM, BOTH, kem::ML_KEM.first(), c"ML-KEM-768"),
+            (OSSL_OP_SIGNATURE, ecdsa, ECDSA, OF_ECDSA, signature::ECDSA.first(), c"ECDSA, P-256"),
+            (OSSL_OP_SIGNATURE, true, RSA, OF_RSA, signature::RSA.first(), c"RSA signatures"),
+            (OSSL_OP_ASYM_CIPHER, true, RSA, OF_RSA, cipher, c"RSA encryption and decryption"),
+            (OSSL_OP_DECODER, stubs && ecdsa, c"EC", OF_STUBS, decoder::EC.first(), c"P-256 stubs"),
+            (OSSL_OP_DECODER, stubs, c"RSA", OF_STUBS, decoder::RSA.first(), c"RSA stubs"),
         ];
         let mut tables: Vec<(c_int, Vec<Algorithm>)> = Vec::new();
-        for (operation, _, algorithm) in rows.into_iter().filter(|(_, is_offered, _)| *is_offered) {
+        for (operation, _, names, properties, functions, description) in
+            rows.into_iter().filter(|row| row.1)
+        {
+            let algorithm = Algorithm { names, properties, functions, description };
             match tables.iter_mut().find(|(other, _)| *other == operation) {
                 Some((_, table)) => table.push(algorithm),
                 None => tables.push((operation, vec![algorithm])),

@@ -1,8 +1,12 @@
-//! A larger stack for code that runs in a job of libcrypto. A job has a stack of 32 KiB without a
-//! guard page; calls that may need more run on an alternative stack that belongs to the thread.
+//! A larger stack for code that runs in a job of libcrypto, or where a program has small stacks. A
+//! job has a stack of 32 KiB without a guard page; calls that may need more run on an alternative
+//! stack that belongs to the thread.
 
 use core::alloc::Layout;
 use core::cell::RefCell;
+use core::hint::black_box;
+use core::mem::MaybeUninit;
+use core::ops::Range;
 use core::panic::AssertUnwindSafe;
 use core::ptr::{self, NonNull};
 use std::alloc::handle_alloc_error;
@@ -88,15 +92,55 @@ pub(crate) fn on_alt_stack<T>(run: impl FnOnce() -> T) -> T {
     result.unwrap_or_else(|payload| resume_unwind(payload))
 }
 
+/// The room that [`with_room`] asks for: twice what the deepest call needs.
+const ROOM_BYTES: usize = 128 << 10;
+
+/// Calls `run` where it has [`ROOM_BYTES`]: on this stack if that is the thread's own and has so
+/// much left, otherwise on the alternative stack. Jobs and coroutines have other stacks.
+pub(crate) fn with_room<T>(run: impl FnOnce() -> T) -> T {
+    thread_local! {
+        static OWN: Range<usize> = stack_of_thread().unwrap_or_default();
+    }
+    let here = here();
+    let has_room = OWN.try_with(|own| own.contains(&here) && here - own.start >= ROOM_BYTES);
+    if has_room == Ok(true) { run() } else { on_alt_stack(run) }
+}
+
+/// Returns an address in the caller's frame, or just below it.
+#[inline(always)]
+fn here() -> usize {
+    let byte = 0_u8;
+    ptr::from_ref(black_box(&byte)).addr()
+}
+
+/// Returns the addresses of this thread's stack. `None` if the system does not say, as for a main
+/// thread without `/proc`.
+fn stack_of_thread() -> Option<Range<usize>> {
+    let mut attributes = MaybeUninit::uninit();
+    // SAFETY: no conditions.
+    let this = unsafe { libc::pthread_self() };
+    // SAFETY: this thread, and a place for its attributes.
+    if unsafe { libc::pthread_getattr_np(this, attributes.as_mut_ptr()) } != 0 {
+        return None;
+    }
+    let (mut lowest, mut bytes) = (ptr::null_mut(), 0);
+    // SAFETY: the attributes that the call above filled, and places for the results.
+    let got = unsafe {
+        libc::pthread_attr_getstack(attributes.as_ptr(), &raw mut lowest, &raw mut bytes)
+    };
+    // SAFETY: as above; freed once.
+    unsafe { libc::pthread_attr_destroy(attributes.as_mut_ptr()) };
+    (got == 0).then(|| lowest.addr()..lowest.addr() + bytes)
+}
+
 #[cfg(test)]
 #[path = "../tests/host/stack.rs"]
 pub(crate) mod stack;
 
 #[cfg(test)]
 mod tests {
-    use core::hint::black_box;
-    use std::fs;
     use std::sync::Arc;
+    use std::{fs, thread};
 
     use tollgate_queue::Work;
     use tollgate_rsa::{Hash, PrivateKey, Workspace};
@@ -116,6 +160,22 @@ mod tests {
         });
         assert_eq!(sum, STACK_BYTES / 2);
         assert!(there.abs_diff(ptr::from_ref(&here).addr()) > STACK_BYTES / 2, "on another stack");
+    }
+
+    #[test]
+    fn calls_stay_on_a_stack_with_room() {
+        let is_here = || {
+            let outside = here();
+            with_room(|| here().abs_diff(outside) < 4096)
+        };
+        let in_thread = |bytes| {
+            let thread = thread::Builder::new().stack_size(bytes).spawn(is_here);
+            thread.unwrap().join().unwrap()
+        };
+        assert!(in_thread(4 * ROOM_BYTES), "large");
+        assert!(!in_thread(ROOM_BYTES / 2), "small");
+        assert!(!on_alt_stack(is_here), "a stack that is not the thread's own");
+        assert!(stack_of_thread().unwrap().contains(&here()));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! contexts.
 //!
 //! An operation takes some ten microseconds, so it never pauses a job. It needs more stack than a
-//! job has: [`Provider::on_deep_stack`].
+//! job has: [`with_room`].
 
 use core::ffi::{c_int, c_uchar, c_void};
 use core::ptr;
@@ -11,6 +11,7 @@ use std::sync::Arc;
 use zeroize::Zeroizing;
 
 use crate::abi::*;
+use crate::alt_stack::with_room;
 use crate::context::{
     Context, dupctx, init, newctx, operation_key, set_ctx_params, settable_ctx_params,
 };
@@ -56,7 +57,7 @@ impl<K: Kem> Clone for KemContext<K> {
             provider: Arc::clone(&self.provider),
             key: self.key.clone(),
             encapsulates: self.encapsulates,
-            random: self.random.clone(),
+            random: None, // two contexts must not use the same
         }
     }
 }
@@ -87,6 +88,7 @@ impl<K: Kem> Context for KemContext<K> {
     fn set(&mut self, params: Params<'_>) -> Result<(), Reason> {
         let is_used = self.encapsulates && K::HAS_SEED;
         if let Some(param) = params.find(OSSL_KEM_PARAM_IKME).filter(|_| is_used) {
+            self.random = None;
             let random = param.octets().ok_or(Reason::Parameter)?;
             if random.len() != K::RANDOM_BYTES {
                 return Err(Reason::KemSeed);
@@ -119,14 +121,15 @@ impl<K: Kem> KemContext<K> {
         let public = match key {
             KemKey::Public(public) => public,
             KemKey::Pair(pair) => {
-                of_pair = K::read_public(&self.provider, &K::public_bytes_of_pair(pair))?;
+                let bytes = K::public_bytes_of_pair(pair);
+                of_pair = with_room(|| K::read_public(&self.provider, &bytes))?;
                 &of_pair
             }
         };
         let mut ciphertext = vec![0; K::CIPHERTEXT_BYTES];
         let mut secret = Zeroizing::new(vec![0; K::SECRET_BYTES]);
         let (sent_to, kept_in) = (&mut ciphertext, &mut secret);
-        self.provider.on_deep_stack(|| K::encapsulate(public, &random, sent_to, kept_in))?;
+        with_room(|| K::encapsulate(public, &random, sent_to, kept_in))?;
         sent.write(&ciphertext)?;
         kept.write(&secret)?;
         self.provider.count(Event::Encapsulation);
@@ -145,21 +148,25 @@ impl<K: Kem> KemContext<K> {
             return Err(Reason::KemCiphertext);
         }
         let mut secret = Zeroizing::new(vec![0; K::SECRET_BYTES]);
-        self.provider.on_deep_stack(|| K::decapsulate(pair, ciphertext, &mut secret))?;
+        with_room(|| K::decapsulate(pair, ciphertext, &mut secret))?;
         kept.write(&secret)?;
         self.provider.count(Event::Decapsulation);
         Ok(())
     }
 }
 
-/// Returns the capacity that a length variable states; without one, `otherwise`.
+/// Returns an output buffer, whose length variable states its capacity; without the variable it has
+/// `otherwise`. For a query of the length the variable may have any bits.
 ///
 /// # Safety
 ///
-/// `length` is NULL or readable.
-unsafe fn capacity(length: *const usize, otherwise: usize) -> usize {
+/// As for [`Output::new`]; `length` is NULL or, with a buffer, readable.
+unsafe fn output(buffer: *mut c_uchar, length: *mut usize, otherwise: usize) -> Output {
+    let stated = (!buffer.is_null() && !length.is_null()).then_some(length);
     // SAFETY: as the caller promised.
-    unsafe { length.as_ref() }.map_or(otherwise, |length| *length)
+    let capacity = stated.map_or(otherwise, |length| unsafe { length.read() });
+    // SAFETY: as the caller promised.
+    unsafe { Output::new(buffer, capacity, length) }
 }
 
 unsafe extern "C" fn encapsulate<K: Kem>(
@@ -171,15 +178,12 @@ unsafe extern "C" fn encapsulate<K: Kem>(
 ) -> c_int {
     // SAFETY: as the module says.
     let ctx = unsafe { handle::exclusive::<KemContext<K>>(ctx) };
-    // SAFETY: the caller's variable for the length.
-    let room = unsafe { capacity(outlen, 0) };
     // SAFETY: the caller's output buffer.
-    let mut sent = unsafe { Output::new(out, room, outlen) };
-    // SAFETY: the caller's variable for the length.
-    let room = unsafe { capacity(secretlen, 0) };
+    let mut sent = unsafe { output(out, outlen, 0) };
     // SAFETY: the caller's output buffer.
-    let mut kept = unsafe { Output::new(secret, room, secretlen) };
-    entry(ctx, |ctx| {
+    let mut kept = unsafe { output(secret, secretlen, 0) };
+    let asks_nothing = out.is_null() && outlen.is_null() && secretlen.is_null();
+    entry(ctx.filter(|_| !asks_nothing), |ctx| {
         ctx.encapsulate(&mut sent, &mut kept)?;
         sent.copy_out();
         kept.copy_out();
@@ -197,11 +201,10 @@ unsafe extern "C" fn decapsulate<K: Kem>(
 ) -> c_int {
     // SAFETY: as the module says.
     let ctx = unsafe { handle::exclusive::<KemContext<K>>(ctx) };
-    // SAFETY: the caller's variable for the length.
-    let room = unsafe { capacity(secretlen, K::SECRET_BYTES) };
     // SAFETY: the caller's output buffer.
-    let mut kept = unsafe { Output::new(secret, room, secretlen) };
-    entry(ctx, |ctx| {
+    let mut kept = unsafe { output(secret, secretlen, K::SECRET_BYTES) };
+    let asks_nothing = secret.is_null() && secretlen.is_null();
+    entry(ctx.filter(|_| !asks_nothing), |ctx| {
         // SAFETY: the caller's input, not written before the output is copied.
         let ciphertext = unsafe { handle::bytes(input, inlen) };
         ctx.decapsulate(&mut kept, ciphertext)?;

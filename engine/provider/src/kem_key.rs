@@ -9,6 +9,7 @@ use std::sync::Arc;
 use zeroize::Zeroizing;
 
 use crate::abi::*;
+use crate::alt_stack::with_room;
 use crate::counters::Event;
 use crate::generation::Request;
 use crate::key_slot::{KeySlot, KeyType, PeerKey};
@@ -67,6 +68,8 @@ pub(crate) enum KemKey<K: Kem> {
 
 /// The bits of a key and its security strength, as in OpenSSL.
 const BITS: (i64, i64) = (768, 192);
+/// The category of strength by NIST, which OpenSSL 4.0 asks for.
+const CATEGORY: i64 = 3;
 
 impl<K: Kem> KeyType for KemKey<K> {
     const GETTABLE: *const OSSL_PARAM = K::GETTABLE;
@@ -85,9 +88,9 @@ impl<K: Kem> KeyType for KemKey<K> {
         let seed = value(OSSL_PKEY_PARAM_ML_KEM_SEED)?.filter(|_| with_private);
         let pair = match (seed.filter(|_| K::HAS_SEED), private, public) {
             (Some(seed), ..) if seed.len() != K::SEED_BYTES => return Err(Reason::KemKey),
-            (Some(seed), ..) => provider.on_deep_stack(|| K::generate(provider, seed))?,
+            (Some(seed), ..) => with_room(|| K::generate(provider, seed))?,
             (None, Some(private), _) => {
-                let pair = provider.on_deep_stack(|| K::read_private(provider, private))?;
+                let pair = with_room(|| K::read_private(provider, private))?;
                 check_pair::<K>(provider, &pair)?;
                 pair
             }
@@ -114,6 +117,7 @@ impl<K: Kem> KeyType for KemKey<K> {
     fn describe(key: Option<&Self>, answers: &mut Answers<'_>) -> Result<(), Reason> {
         answers.integer(OSSL_PKEY_PARAM_BITS, BITS.0)?;
         answers.integer(OSSL_PKEY_PARAM_SECURITY_BITS, BITS.1)?;
+        answers.integer(OSSL_PKEY_PARAM_SECURITY_CATEGORY, CATEGORY)?;
         answers.integer(OSSL_PKEY_PARAM_MAX_SIZE, K::CIPHERTEXT_BYTES as i64)?;
         let Some(key) = key else {
             return Ok(());
@@ -157,11 +161,11 @@ impl<K: Kem> KeyType for KemKey<K> {
 /// The pair-wise test (FIPS 203, section 7.1): what is encapsulated to the public half comes out of
 /// the private half.
 fn check_pair<K: Kem>(provider: &Provider, pair: &K::Pair) -> Result<(), Reason> {
-    let public = K::read_public(provider, &K::public_bytes_of_pair(pair))?;
     let random = random(K::RANDOM_BYTES)?;
     let mut ciphertext = vec![0; K::CIPHERTEXT_BYTES];
     let [mut sent, mut received] = [(); 2].map(|()| Zeroizing::new(vec![0; K::SECRET_BYTES]));
-    provider.on_deep_stack(|| {
+    with_room(|| {
+        let public = K::read_public(provider, &K::public_bytes_of_pair(pair))?;
         K::encapsulate(&public, &random, &mut ciphertext, &mut sent)?;
         K::decapsulate(pair, &ciphertext, &mut received)
     })?;
@@ -173,7 +177,7 @@ impl<K: Kem> PeerKey for KemKey<K> {
     const IS_SET_ONCE: bool = true;
 
     fn from_encoded(provider: &Provider, encoded: &[u8]) -> Result<Self, Reason> {
-        K::read_public(provider, encoded).map(Self::Public)
+        with_room(|| K::read_public(provider, encoded)).map(Self::Public)
     }
 }
 
@@ -226,6 +230,7 @@ impl<K: Kem> Request for KemRequest<K> {
     /// Group names are ignored: there is one, and libssl passes several spellings of it.
     fn set(&mut self, params: Params<'_>) -> Result<(), Reason> {
         if let Some(param) = params.find(OSSL_PKEY_PARAM_ML_KEM_SEED).filter(|_| K::HAS_SEED) {
+            self.seed = None;
             let seed = octets(param)?;
             if seed.len() != K::SEED_BYTES {
                 return Err(Reason::KemSeed);
@@ -240,7 +245,7 @@ impl<K: Kem> Request for KemRequest<K> {
         if self.with_key {
             // a seed serves once
             let seed = self.seed.take().map_or_else(|| random(K::SEED_BYTES), Ok)?;
-            let pair = self.provider.on_deep_stack(|| K::generate(&self.provider, &seed))?;
+            let pair = with_room(|| K::generate(&self.provider, &seed))?;
             self.provider.count(Event::KemGeneration);
             slot.key = Some(Arc::new(KemKey::Pair(pair)));
         }

@@ -12,14 +12,15 @@ use crate::reason::Reason;
 use crate::table::Table;
 
 /// The rows of a key's properties, which begin [`Kem::GETTABLE`].
-const PROPERTIES: usize = 4;
+const PROPERTIES: usize = 5;
 
 /// ML-KEM-768 alone: for other hybrids of OpenSSL 3.5, and for keys in files.
 pub(crate) struct MlKem;
 
-static OF_ML_KEM: Table<[OSSL_PARAM; 8]> = Table::of_keys([
+static OF_ML_KEM: Table<[OSSL_PARAM; 9]> = Table::of_keys([
     (OSSL_PKEY_PARAM_BITS, OSSL_PARAM_INTEGER),
     (OSSL_PKEY_PARAM_SECURITY_BITS, OSSL_PARAM_INTEGER),
+    (OSSL_PKEY_PARAM_SECURITY_CATEGORY, OSSL_PARAM_INTEGER),
     (OSSL_PKEY_PARAM_MAX_SIZE, OSSL_PARAM_INTEGER),
     (OSSL_PKEY_PARAM_ENCODED_PUBLIC_KEY, OSSL_PARAM_OCTET_STRING),
     (OSSL_PKEY_PARAM_ML_KEM_SEED, OSSL_PARAM_OCTET_STRING),
@@ -28,9 +29,10 @@ static OF_ML_KEM: Table<[OSSL_PARAM; 8]> = Table::of_keys([
     (c"", 0),
 ]);
 
-static OF_HYBRID: Table<[OSSL_PARAM; 7]> = Table::of_keys([
+static OF_HYBRID: Table<[OSSL_PARAM; 8]> = Table::of_keys([
     (OSSL_PKEY_PARAM_BITS, OSSL_PARAM_INTEGER),
     (OSSL_PKEY_PARAM_SECURITY_BITS, OSSL_PARAM_INTEGER),
+    (OSSL_PKEY_PARAM_SECURITY_CATEGORY, OSSL_PARAM_INTEGER),
     (OSSL_PKEY_PARAM_MAX_SIZE, OSSL_PARAM_INTEGER),
     (OSSL_PKEY_PARAM_ENCODED_PUBLIC_KEY, OSSL_PARAM_OCTET_STRING),
     (OSSL_PKEY_PARAM_PRIV_KEY, OSSL_PARAM_OCTET_STRING),
@@ -141,7 +143,12 @@ impl Kem for Hybrid {
     }
 
     fn generate(provider: &Provider, seed: &[u8]) -> Result<Self::Pair, Reason> {
-        Ok(provider.hybrid()?.decapsulation_key(array(seed)))
+        let mut seed = Zeroizing::new(*array::<{ hybrid::SEED_BYTES }>(seed));
+        // as OpenSSL has keys of X25519
+        seed[ml_kem::SEED_BYTES] &= 0xf8;
+        let last = &mut seed[hybrid::SEED_BYTES - 1];
+        *last = *last & 0x7f | 0x40;
+        Ok(provider.hybrid()?.decapsulation_key(&seed))
     }
 
     fn public_bytes(public: &Self::Public) -> Vec<u8> {

@@ -152,6 +152,9 @@ unsafe extern "C" fn validate<K: KeyType>(
     // SAFETY: the key came from `new` or `dup`, and outlives the call.
     let slot = unsafe { handle::shared::<KeySlot<K>>(keydata) };
     entry(slot, |slot| {
+        if selection & OSSL_KEYMGMT_SELECT_KEYPAIR == 0 {
+            return Ok(()); // there are no domain parameters to check
+        }
         let private = selection & OSSL_KEYMGMT_SELECT_PRIVATE_KEY != 0;
         let key = slot.key()?;
         if private && !key.has_private() {
@@ -236,16 +239,19 @@ unsafe extern "C" fn set_params<K: PeerKey>(
     keydata: *mut c_void,
     params: *const OSSL_PARAM,
 ) -> c_int {
-    // SAFETY: the key came from `new`, `dup` or `generate`, and libcrypto does not share it while
-    // it sets parameters.
-    let slot = unsafe { handle::exclusive::<KeySlot<K>>(keydata) };
     // SAFETY: the parameters outlive the call.
     let params = unsafe { Params::new(params) };
+    let encoded = params.find(OSSL_PKEY_PARAM_ENCODED_PUBLIC_KEY);
+    // SAFETY: the key came from `new`, `dup` or `generate`, and outlives the call.
+    let slot = unsafe { handle::shared::<KeySlot<K>>(keydata) };
+    if K::IS_SET_ONCE && slot.is_some_and(|slot| slot.key.is_some()) {
+        // Others may use such a key, so it is only read here.
+        return entry(slot, |_| encoded.map_or(Ok(()), |_| Err(Reason::KemLocked)));
+    }
+    // SAFETY: as above, and libcrypto does not share a key while it sets parameters.
+    let slot = unsafe { handle::exclusive::<KeySlot<K>>(keydata) };
     entry(slot, |slot| {
-        if let Some(param) = params.find(OSSL_PKEY_PARAM_ENCODED_PUBLIC_KEY) {
-            if K::IS_SET_ONCE && slot.key.is_some() {
-                return Err(Reason::KemLocked);
-            }
+        if let Some(param) = encoded {
             let encoded = param.octets().ok_or(Reason::Parameter)?;
             slot.key = Some(Arc::new(K::from_encoded(&slot.provider, encoded)?));
         }

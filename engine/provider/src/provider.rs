@@ -17,7 +17,7 @@ use tollgate_rsa::Workspace;
 use zeroize::Zeroizing;
 
 use crate::algorithms::{Algorithms, Offers};
-use crate::alt_stack::on_alt_stack;
+use crate::alt_stack::with_room;
 use crate::boundary::catch;
 use crate::counters::{Counters, Event};
 use crate::jobs::{Jobs, RunningJob};
@@ -92,7 +92,7 @@ impl Provider {
             // Without the cache, programs could create no EC keys after a signature.
             Offer::Auto => keymgmt_cache.is_some() && curve.beats_openssl(),
         });
-        if let Some((reason, what)) = failed(x25519, p256, hybrid) {
+        if let Some((reason, what)) = with_room(|| failed(x25519, p256, hybrid)) {
             let why = "failed: test this machine's memory and processor";
             core.raise_with(reason, &format!("the known-answer test of {what} {why}"));
             return None;
@@ -159,12 +159,6 @@ impl Provider {
     /// Returns the job of libcrypto that the caller runs in.
     pub(crate) fn running_job(&self) -> Option<RunningJob<'_>> {
         self.jobs.as_ref()?.running()
-    }
-
-    /// Calls `run` on the alternative stack if the caller's stack may be that of a job.
-    pub(crate) fn on_deep_stack<T>(&self, run: impl FnOnce() -> T) -> T {
-        let may_be_a_job = self.jobs.as_ref().is_none_or(|jobs| jobs.running().is_some());
-        if may_be_a_job { on_alt_stack(run) } else { run() }
     }
 
     /// Lets libcrypto cache the key management that programs find, before it caches this

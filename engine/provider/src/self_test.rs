@@ -9,6 +9,7 @@
 use tollgate_queue::{SELF_TEST_KEY, SELF_TEST_SIGNATURE_HASH};
 use tollgate_rsa::{Hash, PrivateKey};
 
+use crate::alt_stack::with_room;
 use crate::provider::{Provider, failed};
 use crate::reason::Reason;
 
@@ -17,7 +18,9 @@ use crate::reason::Reason;
 pub(crate) fn run(provider: &Provider) -> Result<(), Reason> {
     let reason = if !provider.is_healthy() {
         Reason::SelfTest
-    } else if let Some((reason, _)) = failed(provider.x25519, provider.p256, provider.hybrid) {
+    } else if let Some((reason, _)) =
+        with_room(|| failed(provider.x25519, provider.p256, provider.hybrid))
+    {
         reason
     } else if matches_known_answer(provider) != Some(true) {
         Reason::SelfTestRsa

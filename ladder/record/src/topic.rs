@@ -89,7 +89,7 @@ words! {
         Generate = "generate",
         /// A shared secret from a secret key and the peer's public key.
         Agree = "agree",
-        /// A new secret, encapsulated to the peer's public key (FIPS 203).
+        /// A new secret, encapsulated to the peer's encoded public key (FIPS 203).
         Encaps = "encaps",
         /// The secret of a ciphertext.
         Decaps = "decaps",
@@ -113,6 +113,8 @@ pub enum Key {
     EcdhP256,
     /// ML-KEM-768, for key encapsulation.
     MlKem768,
+    /// ML-KEM-768 and X25519 together, the group of TLS 1.3.
+    X25519MlKem768,
     /// No key.
     None,
     /// Any other word.
@@ -139,6 +141,7 @@ impl From<&str> for Key {
             "x25519" => Self::X25519,
             "ecdh-p256" => Self::EcdhP256,
             "ml-kem-768" => Self::MlKem768,
+            "x25519mlkem768" => Self::X25519MlKem768,
             "none" => Self::None,
             other => {
                 let bits = other.strip_prefix("rsa-").and_then(|bits| bits.parse().ok());
@@ -169,6 +172,7 @@ impl fmt::Display for Key {
             Self::X25519 => f.write_str("x25519"),
             Self::EcdhP256 => f.write_str("ecdh-p256"),
             Self::MlKem768 => f.write_str("ml-kem-768"),
+            Self::X25519MlKem768 => f.write_str("x25519mlkem768"),
             Self::None => f.write_str("none"),
             Self::Other(word) => f.write_str(word),
         }
@@ -424,6 +428,7 @@ mod tests {
             "operation/x25519/agree",
             "operation/ecdh-p256/generate",
             "operation/ml-kem-768/encaps",
+            "operation/x25519mlkem768/decaps",
             "operation/rsa-1024/private",
             "operation/ed448/sign",
             "engine/rsa-2048/sign",

@@ -14,8 +14,7 @@ use tollgate_record::{Record, Unit};
 
 use crate::cite::Citation;
 use crate::figure::number;
-use crate::names::who;
-use crate::signing::{SIZES, Signer, Signing, key};
+use crate::rates::{Contender, OPERATIONS, Rates, name};
 use crate::text::cut;
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
@@ -209,39 +208,45 @@ impl Bar {
     }
 }
 
-/// Draws the RSA signatures per second of one core, by key size (1024 to 4096 bits). The length of
-/// a bar is the ratio to the baseline; the signatures per second are written beside the bar.
+/// Draws the operations of a handshake per second of one core. The length of a bar is the ratio to
+/// the baseline; the operations per second are written beside the bar.
 ///
-/// Signers without measurements are left out. The baseline is the first measured signer of this
-/// list: OpenSSL, AWS-LC, Tollgate. Key sizes without a figure of the baseline are left out.
+/// Contenders without measurements are left out. The baseline is the first measured one of this
+/// list: OpenSSL, AWS-LC, Tollgate. Operations without a figure of the baseline are left out, and
+/// if Tollgate was measured, those without it.
 #[must_use]
 pub fn speed(records: &[Record]) -> String {
-    let signing = Signing(records);
-    let signers = signing.signers();
+    let rates = Rates(records);
+    let contenders = rates.contenders();
     let baseline = ["openssl", "aws-lc", "tollgate"];
-    let baseline = baseline.iter().find_map(|by| signers.iter().rfind(|signer| signer.by == *by));
+    let baseline =
+        baseline.iter().find_map(|by| contenders.iter().rfind(|contender| contender.by == *by));
     let Some(baseline) = baseline else {
-        let (title, groups) = ("No RSA signature was measured.", Vec::new());
+        let (title, groups) = ("No operation of a handshake was measured.", Vec::new());
         let (note, legend, unit) = ("", Vec::new(), Unit::Ratio);
         return Bars { title, note, legend, groups, unit }.svg();
     };
-    let group = |bits| {
-        let unit = signing.rate(bits, baseline)?;
-        let bar = |signer: &Signer| {
-            let rate = signing.rate(bits, signer)?;
+    let has_ours = contenders.iter().any(|contender| contender.by == "tollgate");
+    let group = |operation| {
+        let unit = rates.rate(operation, baseline)?;
+        if has_ours {
+            rates.ours(operation, &contenders)?;
+        }
+        let bar = |contender: &Contender| {
+            let rate = rates.rate(operation, contender)?;
             let figure = format!("{} per s", number(rate.get(), Unit::PerSecond));
-            let pieces = vec![(rate / unit, colour(signer.by, signer.batch.is_some()))];
-            Some(Bar { label: signing.name(signer), pieces, figure, ..Bar::default() })
+            let pieces = vec![(rate / unit, colour(contender.by, contender.batch.is_some()))];
+            Some(Bar { label: rates.name(contender), pieces, figure, ..Bar::default() })
         };
-        Some(Group { heading: key(bits), bars: signers.iter().filter_map(bar).collect() })
+        Some(Group { heading: name(operation), bars: contenders.iter().filter_map(bar).collect() })
     };
-    let name = who(baseline.by);
-    let date = signing.date().unwrap_or_default();
+    let library = rates.name(baseline);
+    let date = rates.date().unwrap_or_default();
     Bars {
-        title: &format!("RSA signing on one core: times as fast as {name} (PKCS#1 v1.5, SHA-256)"),
-        note: &format!("{date}, {}", signing.machine()),
+        title: &format!("Operations of a server on one core: times as fast as {library}"),
+        note: &format!("{date}, {}", rates.machine()),
         legend: Vec::new(),
-        groups: SIZES.into_iter().filter_map(group).collect(),
+        groups: OPERATIONS.iter().filter_map(group).collect(),
         unit: Unit::Ratio,
     }
     .svg()

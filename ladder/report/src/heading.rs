@@ -9,8 +9,8 @@ use crate::text::wrapped;
 use tollgate_record::vocabulary::KERNEL;
 
 /// Returns the heading of a table of measured records: processor, core clock, features, kernels,
-/// versions. The heading mentions disabled features and portable kernels explicitly. Empty if there
-/// are no measured records.
+/// versions. The heading mentions disabled features, portable kernels and an old baseline
+/// explicitly. Empty if there are no measured records.
 #[must_use]
 pub fn lines(records: &[Record]) -> String {
     let Some(first) = records.iter().find(|record| record.kind == Kind::Measured) else {
@@ -23,7 +23,12 @@ pub fn lines(records: &[Record]) -> String {
         .filter(|record| record.subject.area() != Area::Kernel)
         .filter_map(|record| record.conditions.get(KERNEL).map(String::as_str))
         .collect();
-    text(&first.machine, &first.versions, first.commit.as_deref(), &kernels)
+    let text = text(&first.machine, &first.versions, first.commit.as_deref(), &kernels);
+    let is_kernel = |record: &Record| matches!(record.subject.area(), Area::Kernel | Area::Model);
+    match records.iter().all(is_kernel) {
+        true => text,
+        false => text + &of_baseline(&first.versions),
+    }
 }
 
 /// Returns the heading for a machine without measurements.
@@ -33,7 +38,24 @@ pub fn of_machine(
     versions: &BTreeMap<String, String>,
     commit: Option<&str>,
 ) -> String {
-    text(machine, versions, commit, &BTreeSet::new())
+    text(machine, versions, commit, &BTreeSet::new()) + &of_baseline(versions)
+}
+
+/// The first OpenSSL with ML-KEM. On processors with AVX-512 it signs with longer keys faster than
+/// those before.
+const BASELINE: [u32; 2] = [3, 5];
+
+/// Returns what to do if the OpenSSL that figures are compared with is older than [`BASELINE`].
+fn of_baseline(versions: &BTreeMap<String, String>) -> String {
+    let Some(version) = versions.get("openssl") else { return String::new() };
+    let numbers: Vec<u32> = version.split('.').map_while(|part| part.parse().ok()).collect();
+    match numbers.get(..2) {
+        Some(numbers) if numbers < &BASELINE[..] => wrapped(&format!(
+            "baseline OpenSSL {version}: measure on Debian 13 too, whose 3.5 signs RSA-3072 and \
+             4096 with IFMA"
+        )),
+        _ => String::new(),
+    }
 }
 
 fn text(

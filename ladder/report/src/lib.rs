@@ -22,7 +22,7 @@
 //! let machine = Machine::unknown("Some Processor 9000");
 //! let record = Record::new(subject, figure, Kind::Measured, machine);
 //! let table = speed::table(&[record]);
-//! assert!(table.contains("RSA-2048 sign") && table.contains("226 µs"));
+//! assert!(table.contains("RSA-2048\n  sign") && table.contains("226 µs"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -42,10 +42,10 @@ mod names;
 mod pairs;
 pub mod plan;
 pub mod profile;
+mod rates;
 pub mod rungs;
 pub mod server;
 pub mod session;
-mod signing;
 pub mod speed;
 mod table;
 pub mod text;

@@ -42,6 +42,11 @@ pub(crate) fn key(key: &Key) -> String {
 
 /// Returns a key and an operation: `RSA-1024! sign`, `RSA-512! e=7`, `RSA-512! no CRT`.
 pub(crate) fn operation(subject: &Subject) -> String {
+    key_and_operation(subject).join(" ")
+}
+
+/// Returns the parts of [`operation`].
+pub(crate) fn key_and_operation(subject: &Subject) -> [String; 2] {
     let mark = if is_insecure(subject) { "!" } else { "" };
     let (name, operation) = match subject.topic() {
         // short, for the column; the table explains it
@@ -58,7 +63,7 @@ pub(crate) fn operation(subject: &Subject) -> String {
         Some(FULL) => "no CRT".to_owned(),
         Some(value) => format!("e={value}"),
     };
-    format!("{name}{mark} {what}")
+    [format!("{name}{mark}"), what]
 }
 
 /// The parameter `by` of the baseline in \[ETI10\].

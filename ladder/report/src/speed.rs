@@ -6,7 +6,7 @@ use crate::figure;
 use crate::grid::{Column, fitting};
 use crate::lookup::Origin::{Measured, Predicted};
 use crate::lookup::{Lookup, MISSING, cell, ratio};
-use crate::names::{self, INSECURE_NOTE, contender, is_insecure, operation};
+use crate::names::{self, INSECURE_NOTE, contender, is_insecure, key_and_operation};
 use crate::table::{Row, Table};
 use tollgate_record::vocabulary::{
     AGAINST, BATCH, BOUND_CYCLES_PER_OPERATION, BY, CYCLES_PER_OPERATION, EXPONENT, LIMIT,
@@ -14,8 +14,8 @@ use tollgate_record::vocabulary::{
 };
 
 const COLUMNS: [Column; 9] = fitting([
-    Column::words("operation", 19),
-    Column::words("by", 11),
+    Column::words("operation", 14),
+    Column::words("by", 14),
     Column::figures("time", 7),
     Column::figures("cycles", 6),
     Column::figures("per s", 5),
@@ -40,9 +40,13 @@ pub(crate) fn operations(records: &[Record]) -> Option<Table> {
     if subjects.is_empty() {
         return None;
     }
-    // Group rows by operation, in the order of the first record of each.
-    let order: Vec<(&Topic, Option<&str>)> = subjects.iter().map(|s| operation_of(s)).collect();
-    subjects.sort_by_key(|subject| order.iter().position(|of| *of == operation_of(subject)));
+    // Group rows by key, then by operation, in the order of the first record of each.
+    let recorded = subjects.clone();
+    subjects.sort_by_key(|subject| {
+        let is_of_key = |other: &&Subject| other.key() == subject.key();
+        let is_same = |other: &&Subject| operation_of(other) == operation_of(subject);
+        (recorded.iter().position(is_of_key), recorded.iter().position(is_same))
+    });
 
     let mut notes = Vec::new();
     if subjects.iter().any(|subject| is_insecure(subject)) {
@@ -94,7 +98,8 @@ fn row(lookup: Lookup<'_>, subject: &Subject) -> Row {
         figure::share(bound, cycles),
         cell(bound.and_then(|record| record.conditions.get(LIMIT))),
     ];
-    Row::new(operation(subject), cells)
+    let [key, operation] = key_and_operation(subject);
+    Row { groups: vec![key], names: vec![operation], cells }
 }
 
 /// Returns the smallest of the subject's ratios and its library, which is the fastest one.

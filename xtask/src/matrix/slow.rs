@@ -163,7 +163,7 @@ impl Matrix {
                 sh,
                 "cargo +nightly test -Zbuild-std --target {host} --target-dir {folder}
                  --package tollgate-queue --package tollgate-provider --test soak --test behaviour
-                 --test libcrypto --test curves --test remote --test key_creation"
+                 --test libcrypto --test curves --test kem --test remote --test key_creation"
             );
             let flags = "-Zsanitizer=thread -C link-arg=-rdynamic";
             let cargo = cargo.env("RUSTFLAGS", flags).env(DISABLE, veto);
@@ -184,7 +184,7 @@ impl Matrix {
         let cargo = cmd!(
             sh,
             "cargo test --package tollgate-provider --target-dir {tests} --test libcrypto
-             --test curves --test remote --test key_creation"
+             --test curves --test kem --test remote --test key_creation"
         );
         let cargo = cargo.envs([("OPENSSL_DIR", &*openssl), ("OPENSSL_STATIC", "1")]);
         let cargo = cargo.env("RUSTFLAGS", "-C link-arg=-rdynamic");

@@ -51,6 +51,7 @@ fn constants_equal_the_headers() {
         "OSSL_KEM_PARAM_IKME",
         "OSSL_PKEY_PARAM_DHKEM_IKM",
         "OSSL_PKEY_PARAM_ML_KEM_SEED",
+        "OSSL_PKEY_PARAM_SECURITY_CATEGORY",
         "OSSL_SIGNATURE_PARAM_NONCE_TYPE",
     ];
     let mut checked = 0;

@@ -10,7 +10,7 @@ use super::Check;
 use super::configuration::{Configuration, QUERY, SETTINGS, is_yes};
 use super::openssl::Openssl;
 use super::processes::{self, Module, Process};
-use super::proof;
+use super::proof::{self, HYBRID};
 use crate::error::CliError;
 use crate::output::{check_stdout, print};
 
@@ -36,7 +36,7 @@ pub(crate) fn run(options: &Check) -> Result<ExitCode, CliError> {
     for (verdict, what, why) in findings(&configuration) {
         line(verdict, what, &why)?;
     }
-    let on_curves = proof::prove(&path)?;
+    let served = proof::prove(&path)?;
     line(
         "good",
         "signs",
@@ -44,7 +44,7 @@ pub(crate) fn run(options: &Check) -> Result<ExitCode, CliError> {
     )?;
     line("good", "decrypts", "with `openssl pkeyutl`, OAEP")?;
     for (what, setting, is_used) in
-        [("ECDSA P-256", "ecdsa", on_curves.ecdsa), ("X25519", "x25519", on_curves.x25519)]
+        [("ECDSA P-256", "ecdsa", served.ecdsa), ("X25519", "x25519", served.x25519)]
     {
         if is_used {
             line("good", what, "with the module; OpenSSL without it agrees")?;
@@ -52,6 +52,13 @@ pub(crate) fn run(options: &Check) -> Result<ExitCode, CliError> {
             let why = format!("left to OpenSSL: no AVX2, BMI2 and ADX here, or {setting} = off");
             line("none", what, &why)?;
         }
+    }
+    if served.hybrid {
+        line("good", HYBRID, "with the module, in a handshake of `openssl s_server`")?;
+    } else {
+        let why = "left to OpenSSL, which has it from 3.5 on: no AVX2, ADX and AES here, or \
+                   ml_kem = off";
+        line("none", HYBRID, why)?;
     }
     let fips = "not validated: with the query fips=yes, OpenSSL signs itself";
     line("none", "FIPS", fips)?;

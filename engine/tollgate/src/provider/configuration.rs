@@ -121,8 +121,16 @@ pub(crate) fn is_yes(value: Option<&str>) -> bool {
 pub(super) const MARK: &str = "# Written by `tollgate provider install`.";
 
 /// The provider's settings; their values are kept when the file is written again.
-pub(super) const SETTINGS: [&str; 7] =
-    ["async", "implicit_rejection", "x25519", "ecdsa", "metrics", "remote", "remote_limit_ms"];
+pub(super) const SETTINGS: [&str; 8] = [
+    "async",
+    "implicit_rejection",
+    "x25519",
+    "ecdsa",
+    "ml_kem",
+    "metrics",
+    "remote",
+    "remote_limit_ms",
+];
 
 /// The query that prefers the provider for operations but not for keys.
 pub(super) const QUERY: &str = "?tollgate.operations=yes";

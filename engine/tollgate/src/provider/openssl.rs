@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 
 use rustix::process::{getegid, geteuid};
 
@@ -98,15 +98,25 @@ fn quoted(line: &str) -> Result<PathBuf, CliError> {
     })
 }
 
+/// Runs the command with a configuration to its end.
 pub(super) fn run(configuration: &Path, arguments: &[&str]) -> Result<Output, CliError> {
-    Command::new("openssl")
-        .args(arguments)
-        .env("OPENSSL_CONF", configuration)
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|error| {
-            error!("openssl: {error}; install the command (Debian: apt install openssl)")
-        })
+    command(configuration, arguments).output().map_err(missing)
+}
+
+/// Starts the command with a configuration. Its standard output is a pipe.
+pub(super) fn spawn(configuration: &Path, arguments: &[&str]) -> Result<Child, CliError> {
+    let mut command = command(configuration, arguments);
+    command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().map_err(missing)
+}
+
+fn command(configuration: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new("openssl");
+    command.args(arguments).env("OPENSSL_CONF", configuration).stdin(Stdio::null());
+    command
+}
+
+fn missing(error: std::io::Error) -> CliError {
+    error!("openssl: {error}; install the command (Debian: apt install openssl)")
 }
 
 /// Returns the reason of a failure: the message of the provider, else the first error.

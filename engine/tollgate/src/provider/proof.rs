@@ -2,7 +2,9 @@
 //! that OpenSSL alone has the same results or accepts them.
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
+use std::process::Child;
 
 use tempfile::TempDir;
 
@@ -10,15 +12,20 @@ use super::configuration::{Configuration, QUERY};
 use super::{metrics, openssl};
 use crate::error::CliError;
 
-/// Uses of keys on curves that the module served.
-pub(super) struct OnCurves {
+/// Algorithms that the module served, beside RSA.
+pub(super) struct Served {
     pub(super) ecdsa: bool,
     pub(super) x25519: bool,
+    pub(super) hybrid: bool,
 }
 
-/// Signs twice and decrypts once with RSA, signs with ECDSA and derives with X25519, with the
-/// configuration. Checks counters and results. The module need not serve the curves.
-pub(super) fn prove(configuration: &Path) -> Result<OnCurves, CliError> {
+/// The group with ML-KEM-768 and X25519.
+pub(super) const HYBRID: &str = "X25519MLKEM768";
+
+/// Signs twice and decrypts once with RSA, signs with ECDSA, derives with X25519 and completes a
+/// handshake with the hybrid group, with the configuration. Checks counters and results. The module
+/// need not serve anything but RSA.
+pub(super) fn prove(configuration: &Path) -> Result<Served, CliError> {
     let name = configuration.display();
     let read = Configuration::read(configuration)?;
     let section = read.tollgate().ok_or_else(|| {
@@ -45,9 +52,10 @@ pub(super) fn prove(configuration: &Path) -> Result<OnCurves, CliError> {
         );
     }
     match differ {
-        None => Ok(OnCurves {
+        None => Ok(Served {
             ecdsa: sum("ecdsa_signatures") == 1,
             x25519: sum("x25519_derivations") == 1,
+            hybrid: sum("encapsulations") == 1,
         }),
         Some(what) => Err(error!(
             "{name}: OpenSSL does not accept {what}; do not use this module, and report it"
@@ -102,7 +110,57 @@ fn compare(folder: &TempDir, ours: &Path) -> Result<Option<&'static str>, CliErr
     run(stock, "genpkey -algorithm X25519 -out @key")?;
     run(stock, "pkey -in @key -pubout -out @public")?;
     let derive = "pkeyutl -derive -inkey @key -peerkey @public";
-    Ok((run(ours, derive)? != run(stock, derive)?).then_some("its X25519 secrets"))
+    if run(ours, derive)? != run(stock, derive)? {
+        return Ok(Some("its X25519 secrets"));
+    }
+    if !has_hybrid(ours, |provider| provider != "default")? {
+        return Ok(None);
+    }
+    run(stock, "genpkey -algorithm ED25519 -out @key")?;
+    run(stock, "req -new -x509 -key @key -subj /CN=tollgate -days 1 -out @chain")?;
+    // Before version 3.5, OpenSSL's client has the group from the module too.
+    let client = if has_hybrid(stock, |_| true)? { stock } else { ours };
+    let agrees = completes_a_handshake(folder.path(), ours, client)?;
+    Ok((!agrees).then_some("its key exchange with X25519MLKEM768"))
+}
+
+/// Returns whether a provider with such a name has the hybrid group.
+fn has_hybrid(configuration: &Path, is: impl Fn(&str) -> bool) -> Result<bool, CliError> {
+    let output = openssl::run(configuration, &["list", "-kem-algorithms"])?;
+    let list = String::from_utf8_lossy(&output.stdout).into_owned();
+    let mut rows = list.lines().filter_map(|line| line.trim().split_once(" @ "));
+    Ok(rows.any(|(name, provider)| name == HYBRID && is(provider)))
+}
+
+/// Returns whether `openssl s_client` completes a handshake with `openssl s_server`, which has this
+/// key and chain, with the hybrid group. The server has written its counters then.
+fn completes_a_handshake(folder: &Path, ours: &Path, client: &Path) -> Result<bool, CliError> {
+    let [socket, key, chain] =
+        ["socket", "key", "chain"].map(|name| folder.join(name).display().to_string());
+    let files = ["-unix", &socket, "-key", &key, "-cert", &chain];
+    let words = [&["s_server", "-naccept", "1", "-www", "-groups", HYBRID], &files[..]].concat();
+    let mut server = Server(openssl::spawn(ours, &words)?);
+    let output = server.0.stdout.take().map(BufReader::new);
+    let mut lines = output.into_iter().flat_map(BufRead::lines).map_while(Result::ok);
+    if !lines.any(|line| line.starts_with("ACCEPT")) {
+        bail!("openssl s_server -groups {HYBRID} has not started; run it with OPENSSL_CONF");
+    }
+    let words = ["s_client", "-brief", "-tls1_3", "-unix", &socket, "-groups", HYBRID];
+    let completed = openssl::run(client, &words)?.status.success();
+    if completed {
+        server.0.wait().map_err(CliError::about("openssl s_server"))?;
+    }
+    Ok(completed)
+}
+
+/// A process that is killed when the value is dropped.
+struct Server(Child);
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
 /// Returns the reason why a module does not load. libcrypto ignores the error if a configuration

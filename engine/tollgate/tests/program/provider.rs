@@ -119,8 +119,8 @@ fn the_module_is_installed_checked_counted_and_removed() {
     let changed = text.replace(
         "activate = 1\n\n[tollgate_alg",
         &format!(
-            "activate = 1\nasync = off\nx25519 = off\necdsa = on\nmetrics = {metrics}\n\n\
-             [tollgate_alg"
+            "activate = 1\nasync = off\nx25519 = off\necdsa = on\nml_kem = on\n\
+             metrics = {metrics}\n\n[tollgate_alg"
         ),
     );
     assert_ne!(text, changed);
@@ -139,7 +139,8 @@ fn the_module_is_installed_checked_counted_and_removed() {
         "good  signs",
         "good  decrypts",
         "good  ECDSA P-256",
-        "none  X25519",
+        "none  X25519 ",
+        "good  X25519MLKEM768 with the module",
         "async = off",
         "none  FIPS",
         "running pro",
@@ -147,6 +148,9 @@ fn the_module_is_installed_checked_counted_and_removed() {
         assert!(checked.contains(line), "{line}: {checked}");
     }
     assert!(!checked.contains("weak"), "{checked}");
+    fs::write(&conf, changed.replace("ml_kem = on", "ml_kem = off")).unwrap();
+    let checked = said(&system.command(tollgate(), "tollgate.cnf", &check).output().unwrap());
+    assert!(checked.contains("none  X25519MLKEM768 left to OpenSSL"), "{checked}");
 
     let key = keys().join("rsa-2048.pem");
     let sign = ["dgst", "-sha256", "-sign", key.to_str().unwrap(), conf.to_str().unwrap()];

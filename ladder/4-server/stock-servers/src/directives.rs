@@ -6,10 +6,13 @@ impl Product {
     /// Returns the contexts that [`Settings::directives`](crate::Settings::directives) can name.
     pub(crate) const fn contexts(self) -> &'static [&'static str] {
         match self {
-            Self::Apache => &["server", "folder"],
-            Self::Haproxy => &["global", "defaults", "bind"],
-            Self::Nginx => &["main", "events", "http", "listen"],
-            _ => &[],
+            Self::Apache => &["server", "folder", "openssl"],
+            Self::Gnutls => &[],
+            Self::Haproxy => &["global", "defaults", "bind", "server", "openssl"],
+            Self::Lighttpd => &["server", "openssl"],
+            Self::Nginx => &["main", "events", "http", "listen", "openssl"],
+            Self::Stunnel => &["service", "openssl"],
+            Self::Command | Self::Python | Self::SServer => &["openssl"],
         }
     }
 }

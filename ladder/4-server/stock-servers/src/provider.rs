@@ -12,8 +12,7 @@ const NAME: &str = "libtollgate_provider.so";
 /// Replaces the system's file. It allows keys of every size, because HAProxy reads keys before
 /// it reads its own list of suites.
 const WITHOUT: &str = "openssl_conf = start\n\
-     [tls]\nsystem_default = keys\n[keys]\nCipherString = DEFAULT:@SECLEVEL=0\n\
-     [start]\nssl_conf = tls\n";
+     [tls]\nsystem_default = keys\n[keys]\nCipherString = DEFAULT:@SECLEVEL=0\n";
 
 /// Returns the path of the module that was built with this program. Cargo puts the module into its
 /// folder `deps`, which is beside the program or contains it. An installed module is beside the
@@ -33,12 +32,18 @@ pub fn module() -> Result<PathBuf, Error> {
 /// file of `tollgate provider install` does. Each process writes its counts to a file in the folder
 /// `metrics`.
 pub(crate) fn openssl_conf(settings: &Settings, metrics: &Path) -> String {
+    let line = |(key, value): (&str, &String)| format!("{key} = {value}\n");
+    let named = settings.directives.iter();
+    let defaults: String = named
+        .filter_map(|(key, value)| Some(line((key.strip_prefix("openssl.")?, value))))
+        .collect();
+    let without = format!("{WITHOUT}{defaults}[start]\nssl_conf = tls\n");
     let Some(module) = &settings.module else {
-        return WITHOUT.to_owned();
+        return without;
     };
-    let lines = settings.provider.iter().map(|(key, value)| format!("{key} = {value}\n"));
+    let lines = settings.provider.iter().map(|(key, value)| line((key, value)));
     format!(
-        "{WITHOUT}providers = providers\nalg_section = algorithms\n\
+        "{without}providers = providers\nalg_section = algorithms\n\
          [providers]\ndefault = default_section\ntollgate = tollgate_section\n\
          [default_section]\nactivate = 1\n\
          [tollgate_section]\nmodule = {}\nactivate = 1\nmetrics = {}\n{}\

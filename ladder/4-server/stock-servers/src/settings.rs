@@ -36,11 +36,12 @@ pub struct Settings {
     /// The mechanism of session resumption, for Apache, HAProxy and nginx. With `None` nothing
     /// beyond the default of the program is enabled.
     pub resumption: Option<Mechanism>,
-    /// Directives of the configuration file, for Apache, HAProxy and nginx: `CONTEXT.NAME` and
-    /// value. They take the place of those with the same name, or are added. `#` and a word after
-    /// NAME allow several directives of one name. Contexts are `main`, `events`, `http` and
-    /// `listen` of nginx; `global`, `defaults` and `bind` of HAProxy; `server` and `folder` of
-    /// Apache.
+    /// Directives of the configuration file: `CONTEXT.NAME` and value. They take the place of those
+    /// with the same name, or are added. `#` and a word after NAME allow several directives of one
+    /// name. Contexts are `main`, `events`, `http` and `listen` of nginx; `global`, `defaults`,
+    /// `bind` and `server` of HAProxy; `server` and `folder` of Apache; `server` of lighttpd;
+    /// `service` of stunnel. In the context `openssl` of each product with OpenSSL they are
+    /// defaults of all its TLS contexts, such as `openssl.Groups`: see `SSL_CONF_cmd(3)`.
     pub directives: BTreeMap<String, String>,
     /// The folder in which the server's folder is made, with its files and its log; with `None`
     /// that for temporary files.

@@ -97,11 +97,11 @@ fn agree(key: &KeyName, group: &'static agreement::Algorithm) -> Result<Run, Cli
     }))
 }
 
-fn unspecified(_: Unspecified) -> CliError {
+pub(super) fn unspecified(_: Unspecified) -> CliError {
     error!("AWS-LC gave an error, and by design does not say which")
 }
 
-fn refused(error: impl core::fmt::Display) -> CliError {
+pub(super) fn refused(error: impl core::fmt::Display) -> CliError {
     error!("AWS-LC does not do this: {error}; leave it out with --against")
 }
 

@@ -3,7 +3,7 @@
 pub(crate) mod aws_lc;
 pub(crate) mod curves;
 mod full_length;
-pub(crate) mod ml_kem;
+pub(crate) mod kem;
 pub(crate) mod openssl;
 pub(crate) mod ring;
 pub(crate) mod tollgate;

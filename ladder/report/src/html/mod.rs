@@ -20,7 +20,7 @@ const STYLE: &str = include_str!("style.css");
 /// Identifiers and names of the report's sections, in order.
 const SECTIONS: [(&str, &str); 8] = [
     ("rung-ladder", "Six rungs"),
-    ("rsa-rates", "RSA signatures"),
+    ("operation-rates", "Operations"),
     ("session-cost", "Cost of a session"),
     ("sessions-per-second", "Sessions per second"),
     ("cores-per-link", "Cores for a link"),

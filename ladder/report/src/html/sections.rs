@@ -18,9 +18,9 @@ use crate::fleet::find::{curves, links, sizes};
 use crate::lookup::Origin::{self, Measured, Predicted, Published};
 use crate::lookup::{Lookup, distinct, ratio};
 use crate::names::{self, service, who};
+use crate::rates::{OPERATIONS, Rates, name};
 use crate::rungs::{Figure, Rung, climb, figures};
 use crate::session::{self, PARTS, Session};
-use crate::signing::{SIZES, Signing, key};
 use crate::table::Table;
 use crate::{fleet, kernel, pairs, server};
 
@@ -141,38 +141,38 @@ fn of_figure(row: &Figure<'_>) -> Group {
     Group { heading: row.what.clone(), bars }
 }
 
-/// RSA signatures per second by key size.
+/// Operations of a handshake per second.
 pub(super) fn rates(records: &[Record]) -> Markup {
-    let signing = Signing(records);
-    let signers = signing.signers();
-    let sentence = |bits: &u32| {
-        let first = signers.first().filter(|signer| signer.by == "tollgate")?;
+    let rates = Rates(records);
+    let contenders = rates.contenders();
+    let sentence = |operation| {
+        let ours = rates.ours(operation, &contenders)?;
         let against = ["openssl", "aws-lc"].into_iter().filter_map(|by| {
             Some(format!(
                 "{} times as fast as {}",
-                ratio(signing.times(*bits, first, by)?),
+                ratio(rates.times(operation, ours, by)?),
                 who(by)
             ))
         });
         let against = against.collect::<Vec<_>>().join(" and ");
         (!against.is_empty())
-            .then(|| format!("{}: {} is {against}.", key(*bits), signing.name(first)))
+            .then(|| format!("{}: {} is {against}.", name(operation), rates.name(ours)))
     };
     let used = records.iter().filter(|record| {
         record.quantity == word::OPERATIONS_PER_S && record.subject.area() == Area::Operation
     });
     let mut shown = Vec::new();
-    if !signers.is_empty() {
-        shown.push(("RSA signatures per second by key size".to_owned(), speed(records)));
+    if !contenders.is_empty() {
+        shown.push(("operations of a handshake per second".to_owned(), speed(records)));
     }
     Section {
-        id: "rsa-rates",
-        title: "RSA signatures per second of one core",
-        see: "Twice the key takes about seven times the work, so the bars of each key size are \
-              multiples of the same library's rate. Blue is tollgate, grey are the libraries. A \
-              batch is eight signatures in one call, which needs eight that wait at the same \
-              time; a server with few clients gets the speed of one at a time.",
-        means: SIZES.iter().filter_map(sentence).collect(),
+        id: "operation-rates",
+        title: "A server's operations per second of one core",
+        see: "The key exchange of a handshake, and signatures with different keys. The bars of \
+              each operation are multiples of the same library's rate. Blue is tollgate, grey are \
+              the libraries. A batch is eight operations in one call, which needs eight that wait \
+              at the same time; a server with few clients gets the speed of one at a time.",
+        means: OPERATIONS.iter().filter_map(sentence).collect(),
         pictures: shown,
         tables: crate::speed::operations(records).into_iter().collect(),
         records: used.collect(),

@@ -134,7 +134,7 @@ fn one_rung_long_words_and_nothing_fit_a_phone() {
     let Some(browser) = browser() else { return };
     let found = opened(&browser, "speed", &synthetic::only(&["operation"]), 390, false);
     assert_nothing_is_cut(&found, 390);
-    assert!(number(&found, "bars-rsa-rates") >= 16.0, "{found:?}");
+    assert!(number(&found, "bars-operation-rates") >= 16.0, "{found:?}");
     let long = synthetic::all().into_iter().map(|mut record| {
         record.machine.cpu = "Processor".repeat(40);
         record.versions.insert("library".repeat(20), "1".repeat(200));

@@ -6,9 +6,9 @@ mod any;
 mod browser;
 mod html;
 mod markup;
+mod rates;
 mod rungs;
 mod runs;
-mod signing;
 mod synthetic;
 mod tables;
 
@@ -17,7 +17,7 @@ use tollgate_report::{fleet, heading, kernel, server, session, speed};
 
 /// Sections of the report that have a picture.
 const PICTURES: [&str; 5] =
-    ["rung-ladder", "rsa-rates", "session-cost", "sessions-per-second", "cores-per-link"];
+    ["rung-ladder", "operation-rates", "session-cost", "sessions-per-second", "cores-per-link"];
 
 /// Returns the line of `table` that contains all `words`.
 #[track_caller]

@@ -45,6 +45,7 @@ pub(super) fn recipe(place: &Place<'_>) -> Recipe {
             format!("  http-request return status 200 {body} if {{ path /bytes/{bytes} }}\n")
         })
         .collect();
+    let server = place.directives("server", &[], " ");
     let (reuse, answers) = match place.backend {
         None => {
             ("option http-server-close", format!("{responses}  http-request return status 404\n"))
@@ -53,7 +54,7 @@ pub(super) fn recipe(place: &Place<'_>) -> Recipe {
             "option forwardfor",
             format!(
                 "  default_backend backend\nbackend backend\n  http-reuse always\n  server one \
-                 {address}\n  timeout connect 5s\n  timeout server 60s\n"
+                 {address} {server}\n  timeout connect 5s\n  timeout server 60s\n"
             ),
         ),
     };

@@ -14,6 +14,7 @@ pub(super) fn recipe(place: &Place<'_>) -> Recipe {
     let folder = place.folder.display();
     let (ip, port) = (place.address.ip(), place.address.port());
     // lighttpd writes a log file every four seconds, but each line at once into a pipe.
+    let server = place.directives("server", &[], "\n");
     let text = format!(
         r#"server.modules = ( "mod_openssl", "mod_accesslog" )
 server.document-root = "{folder}/www"
@@ -28,7 +29,7 @@ ssl.engine = "enable"
 ssl.pemfile = "{folder}/chain.pem"
 ssl.privkey = "{folder}/key.pem"
 ssl.openssl.ssl-conf-cmd = ( "MinProtocol" => "TLSv1.2", "CipherString" => "{CIPHERS}" )
-"#
+{server}"#
     );
     Recipe::new("lighttpd.conf", text, &["-D", "-f", "lighttpd.conf"])
 }

@@ -46,10 +46,11 @@ pub(super) fn s_server(place: &Place<'_>) -> Recipe {
 pub(super) fn stunnel(place: &Place<'_>) -> Recipe {
     let (folder, address) = (place.folder.display(), place.address);
     let backend = place.backend.unwrap_or(address);
+    let service = place.directives("service", &[], "\n");
     let text = format!(
         "foreground = yes\npid =\nsyslog = no\ndebug = err\n\
          [tls]\naccept = {address}\nconnect = {backend}\ncert = {folder}/chain.pem\n\
-         key = {folder}/key.pem\nciphers = {CIPHERS}\nsslVersionMin = TLSv1.2\n"
+         key = {folder}/key.pem\nciphers = {CIPHERS}\nsslVersionMin = TLSv1.2\n{service}"
     );
     Recipe::new("stunnel.conf", text, &["stunnel.conf"])
 }

@@ -1,6 +1,6 @@
 //! Events while clients connect: reloads, killed workers, a replaced module.
 
-use core::sync::atomic::{AtomicBool, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use core::time::Duration;
 use std::{fs, thread};
 
@@ -8,13 +8,18 @@ use rustix::process::{Pid, Signal, kill_process};
 use tollgate_load::{Outcome, Plan, Protocol};
 use tollgate_stock_servers::{Product, Running, Settings};
 
+use crate::hybrid::{HYBRID_ID, hello, share};
+use crate::resets::reset;
 use crate::rig::{
-    PROTOCOLS, becomes, confirmed, counted, ecdsa_plans, eventually, is_long, load, mapped, plan,
-    renew, settle, start, with_ecdsa, with_provider,
+    HYBRID, PROTOCOLS, becomes, confirmed, counted, ecdsa_plans, eventually, group_plan, is_long,
+    load, mapped, plan, renew, settle, start, with_ecdsa, with_groups, with_provider,
 };
 
 /// Time between two calls of `act`.
 const PAUSE: Duration = Duration::from_millis(150);
+
+/// Clients that reset their connections, for each reload.
+const RESETS: u32 = 30;
 
 /// Loads the server by these plans and calls `act` repeatedly, until this many handshakes are
 /// confirmed.
@@ -49,6 +54,8 @@ fn rsa_plans() -> [Plan; 3] {
     PROTOCOLS.map(|protocol| plan(protocol, 600))
 }
 
+/// Reloads the server while clients connect. All handshakes succeed, and the sum of these counters
+/// is their number.
 #[track_caller]
 fn survives(
     product: Product,
@@ -82,15 +89,48 @@ fn servers_are_reloaded() {
 fn servers_with_ecdsa_are_reloaded() {
     let handshakes = if is_long() { 100_000 } else { 50 };
     for (product, asynchronous) in [(Product::Nginx, false), (Product::Haproxy, true)] {
-        let settings = Settings { asynchronous, ..with_ecdsa() };
+        let settings = Settings { asynchronous, ..with_ecdsa(product) };
         survives(product, &settings, &ecdsa_plans(600), handshakes, &["ecdsa_signatures"]);
+    }
+}
+
+/// 100,000 handshakes with the hybrid group and `TOLLGATE_TEST_LONG`, while other clients reset
+/// their connections during handshakes.
+#[test]
+fn servers_with_the_hybrid_group_are_reloaded_and_reset() {
+    let wanted = if is_long() { 100_000 } else { 50 };
+    let hello = hello(HYBRID_ID, &share());
+    for (product, asynchronous) in
+        [(Product::Nginx, false), (Product::Haproxy, false), (Product::Haproxy, true)]
+    {
+        let settings = with_groups(product, HYBRID, Settings { asynchronous, ..with_provider() });
+        let Some(running) = start(product, &settings) else { return };
+        let [reloads, resets] = [const { AtomicU64::new(0) }; 2];
+        let outcomes = meanwhile(&running, &[group_plan(HYBRID, 600)], wanted, || {
+            running.reload().unwrap();
+            reloads.fetch_add(1, Ordering::Relaxed);
+            for _ in 0..RESETS {
+                reset(&running, &hello);
+                resets.fetch_add(1, Ordering::Relaxed);
+            }
+        });
+        let handshakes = outcomes.iter().map(confirmed).sum::<u64>();
+        eprintln!("{running:?}: {handshakes} handshakes, {reloads:?} reloads, {resets:?} resets");
+        renew(&running);
+        let last = confirmed(&load(&running, &group_plan(HYBRID, 200)));
+        settle(&running);
+        // Those of clients that reset are counted too. Abandoned jobs hold keys when a worker ends,
+        // and libcrypto then does not let the provider write its last counts.
+        let written = if asynchronous { last } else { handshakes + last };
+        eventually("counts", || counted(&running, "encapsulations") >= written);
+        assert_eq!(counted(&running, "x25519_derivations"), 0);
     }
 }
 
 /// Apache ends old children before they write their last counts, so the counts are not compared.
 #[test]
 fn apache_with_ecdsa_is_reloaded() {
-    let Some(running) = start(Product::Apache, &with_ecdsa()) else { return };
+    let Some(running) = start(Product::Apache, &with_ecdsa(Product::Apache)) else { return };
     let handshakes = if is_long() { 100_000 } else { 50 };
     let reload = || running.reload().unwrap();
     let outcomes = meanwhile(&running, &ecdsa_plans(600), handshakes, reload);

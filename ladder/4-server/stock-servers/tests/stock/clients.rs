@@ -2,48 +2,76 @@
 //! kind of key, version of TLS and group.
 
 use std::env;
-use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::path::Path;
 use std::process::Command;
 
 use tollgate_stock_servers::{Product, Running, Settings};
 
-use crate::rig::{BYTES, certificate, counted, eventually, is_long, start, with_provider};
+use crate::rig::{
+    BYTES, GROUPS, HYBRID, certificate, counted, eventually, is_long, openssl_has_the_hybrid,
+    program_path, start, with_directives, with_groups, with_provider,
+};
 
-/// Clients of TLS libraries: program and arguments, with `{url}`, `{host}` and `{port}`.
-const CLIENTS: [&str; 4] = [
-    "openssl s_client -quiet -connect {host}:{port}",
-    "curl --silent --insecure {url}",
-    "gnutls-cli --insecure --logfile /dev/null --port {port} {host}",
+/// Whether a client has the hybrid group.
+#[derive(Clone, Copy, PartialEq)]
+enum Hybrid {
+    Has,
+    Lacks,
+    /// With OpenSSL 3.0, the provider has it.
+    WithProvider,
+}
+
+/// A TLS library's client: program and arguments, with `{url}`, `{host}` and `{port}`.
+type Client = (&'static str, Hybrid);
+
+const CLIENTS: [Client; 5] = [
+    ("openssl s_client -quiet -connect {host}:{port}", Hybrid::WithProvider),
+    ("curl --silent --insecure {url}", Hybrid::WithProvider),
+    (
+        concat!(
+            "/usr/bin/python3 ",
+            env!("CARGO_MANIFEST_DIR"),
+            "/tests/stock/clients/fetch.py {url}"
+        ),
+        Hybrid::WithProvider,
+    ),
+    ("gnutls-cli --insecure --logfile /dev/null --port {port} {host}", Hybrid::Lacks),
     // NSS; -D: no database of certificates; -o: any certificate
-    "tstclnt -D -o -h {host} -p {port}",
+    ("tstclnt -D -o -h {host} -p {port}", Hybrid::Lacks),
 ];
 
 /// Clients that take seconds to start.
-const SLOW: [&str; 3] = [
-    concat!("go run ", env!("CARGO_MANIFEST_DIR"), "/tests/stock/clients/fetch.go {url}"),
-    concat!("java ", env!("CARGO_MANIFEST_DIR"), "/tests/stock/clients/Fetch.java {url}"),
-    "chromium --headless --no-sandbox --disable-gpu --ignore-certificate-errors --dump-dom {url}",
+const SLOW: [Client; 3] = [
+    (
+        concat!("go run ", env!("CARGO_MANIFEST_DIR"), "/tests/stock/clients/fetch.go {url}"),
+        Hybrid::Has,
+    ),
+    (
+        concat!("java ", env!("CARGO_MANIFEST_DIR"), "/tests/stock/clients/Fetch.java {url}"),
+        Hybrid::Lacks,
+    ),
+    (
+        "chromium --headless --no-sandbox --disable-gpu --ignore-certificate-errors --dump-dom {url}",
+        Hybrid::Has,
+    ),
 ];
 
 /// Fetches a body; returns whether the program is installed. In CI, every program is.
-fn fetch(client: &str, running: &Running) -> bool {
+fn fetch(client: &str, conf: &Path, running: &Running) -> bool {
     let (address, target) = (running.address(), format!("/bytes/{BYTES}"));
     let command = client
         .replace("{url}", &format!("https://{address}{target}"))
         .replace("{host}", &address.ip().to_string())
         .replace("{port}", &address.port().to_string());
-    let [stock, path] =
-        ["TOLLGATE_STOCK", "PATH"].map(|name| env::var_os(name).unwrap_or_default());
     // curl ignores it. tstclnt does not end if its input is a pipe.
     let request = Path::new(env!("CARGO_TARGET_TMPDIR")).join(address.port().to_string());
     fs::write(&request, format!("GET {target} HTTP/1.0\r\n\r\n")).unwrap();
     let output = Command::new("timeout")
         .arg("120") // Go compiles its library first
         .args(command.split_whitespace())
-        .env("PATH", [&*stock, &*path, OsStr::new("/usr/local/go/bin")].join(OsStr::new(":")))
-        .env("OPENSSL_CONF", "/dev/null")
+        .env("PATH", program_path())
+        .env("OPENSSL_CONF", conf)
         .stdin(File::open(&request).unwrap())
         .output()
         .unwrap();
@@ -58,30 +86,29 @@ fn fetch(client: &str, running: &Running) -> bool {
     true
 }
 
-/// Returns settings that allow one group and one version of TLS.
-fn settings(key: &str, group: &str, version: &str) -> Settings {
+/// Returns settings that allow these groups and one version of TLS. Their `OPENSSL_CONF` is for
+/// clients too.
+fn settings(key: &str, groups: &str, version: &str) -> Settings {
     let directives = [
-        ("http.ssl_ecdh_curve", group),
         ("http.ssl_protocols", version),
         ("http.default_type", "text/plain"), // Chromium shows it
+        ("openssl.Groups", GROUPS),
     ];
-    Settings {
-        certificate: certificate(key),
-        provider: ["x25519", "ecdsa"].map(|curve| (curve.to_owned(), "on".to_owned())).into(),
-        directives: directives.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
-        ..with_provider()
-    }
+    let provider = [("ecdsa".to_owned(), "on".to_owned())].into();
+    let settings = Settings { certificate: certificate(key), provider, ..with_provider() };
+    with_groups(Product::Nginx, groups, with_directives(&directives, settings))
 }
 
 const KEYS: [(&str, &str); 2] =
     [("rsa-2048.pem", "signatures"), ("ec-p256.pem", "ecdsa_signatures")];
 
-/// The provider has signed each handshake, and has exchanged keys if the group is on X25519.
+const HYBRID_OR_X25519: &str = "X25519MLKEM768:X25519";
+
 #[test]
 fn clients_complete_handshakes() {
-    for (group, is_ours) in [("X25519", true), ("P-256", false)] {
+    for groups in ["X25519", "P-256", HYBRID_OR_X25519] {
         for version in ["TLSv1.2", "TLSv1.3"] {
-            all_complete_handshakes(&CLIENTS, (group, is_ours), version);
+            all_complete_handshakes(&CLIENTS, groups, version);
         }
     }
 }
@@ -89,36 +116,49 @@ fn clients_complete_handshakes() {
 #[test]
 fn clients_that_start_slowly_complete_handshakes() {
     if is_long() {
-        for (group, is_ours) in [("X25519", true), ("P-256", false)] {
-            all_complete_handshakes(&SLOW, (group, is_ours), "TLSv1.3");
+        for groups in ["X25519", "P-256", HYBRID_OR_X25519] {
+            all_complete_handshakes(&SLOW, groups, "TLSv1.3");
         }
     }
 }
 
-/// Servers with OpenSSL 3.5 have the group, and the client of the same release.
+/// The client of OpenSSL 3.5 has the group without the provider.
 #[test]
-fn a_client_with_the_hybrid_group_completes_handshakes() {
-    const GROUP: &str = "X25519MLKEM768";
-    let plain = Settings { module: None, ..settings(KEYS[0].0, GROUP, "TLSv1.3") };
-    if Product::Nginx.start(&plain).is_ok() {
-        all_complete_handshakes(&CLIENTS[..1], (GROUP, true), "TLSv1.3");
+fn openssl_s_own_hybrid_group_agrees() {
+    if openssl_has_the_hybrid() {
+        all_complete_handshakes(&[(CLIENTS[0].0, Hybrid::Has)], HYBRID, "TLSv1.3");
     } else {
-        eprintln!("not tested: before version 3.5, OpenSSL lacks {GROUP}");
+        eprintln!("not tested: before version 3.5, OpenSSL lacks {HYBRID}");
     }
 }
 
-fn all_complete_handshakes(clients: &[&str], (group, is_ours): (&str, bool), version: &str) {
+/// The provider has signed each handshake, and has exchanged keys if the group is one of its own,
+/// in clients with the hybrid group too.
+fn all_complete_handshakes(clients: &[Client], groups: &str, version: &str) {
     for (key, signatures) in KEYS {
-        let Some(running) = start(Product::Nginx, &settings(key, group, version)) else { return };
-        let fetched = clients.iter().filter(|client| fetch(client, &running)).count();
-        let fetched = u64::try_from(fetched).unwrap();
+        let Some(running) = start(Product::Nginx, &settings(key, groups, version)) else { return };
+        let mut expected = [0; 4];
+        for &(command, has) in clients {
+            let is_hybrid = groups.contains(HYBRID) && version == "TLSv1.3" && has != Hybrid::Lacks;
+            let provides = is_hybrid && has == Hybrid::WithProvider;
+            let conf = running.folder().join("openssl.cnf");
+            let conf = if provides { &conf } else { Path::new("/dev/null") };
+            if fetch(command, conf, &running) {
+                let agrees = !is_hybrid && groups.contains("X25519");
+                for (sum, is) in expected.iter_mut().zip([true, agrees, is_hybrid, provides]) {
+                    *sum += u64::from(is);
+                }
+            }
+        }
         // A browser makes further connections on its own.
-        let may_be_more = clients.iter().any(|client| client.starts_with("chromium"));
-        eventually(&format!("{key}, {version}, {group}: counts of {fetched} handshakes"), || {
-            let [signed, agreed] =
-                [signatures, "x25519_derivations"].map(|name| counted(&running, name));
-            (signed == fetched || may_be_more && signed > fetched)
-                && agreed == if is_ours { signed } else { 0 }
+        let may_be_more = clients.iter().any(|(command, _)| command.starts_with("chromium"));
+        eventually(&format!("{key}, {version}, {groups}: counts {expected:?}"), || {
+            let counts = [signatures, "x25519_derivations", "encapsulations", "decapsulations"]
+                .map(|name| counted(&running, name));
+            let is = |(count, expected): (&u64, &u64)| {
+                count == expected || may_be_more && *expected > 0 && count > expected
+            };
+            counts.iter().zip(&expected).all(is)
         });
     }
 }

@@ -1,11 +1,12 @@
 //! `openssl s_client` as the client: it has keys and suites that the load generator lacks.
 
 use std::io::Write as _;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use tollgate_stock_servers::{Running, Settings};
 
-use crate::rig::{BYTES, becomes, certificate, counted, settle, with_provider};
+use crate::rig::{BYTES, becomes, certificate, counted, program_path, settle, with_provider};
 
 /// Returns settings with one of the test keys and the provider.
 pub(crate) fn with_key(key: &str) -> Settings {
@@ -14,11 +15,22 @@ pub(crate) fn with_key(key: &str) -> Settings {
 
 /// Runs `openssl s_client` with its default configuration; returns its two outputs.
 pub(crate) fn s_client(running: &Running, words: &str, request: &str) -> [String; 2] {
+    s_client_with("/dev/null".as_ref(), running, words, request)
+}
+
+/// Runs `openssl s_client` with a configuration; returns its two outputs.
+pub(crate) fn s_client_with(
+    conf: &Path,
+    running: &Running,
+    words: &str,
+    request: &str,
+) -> [String; 2] {
     let mut client = Command::new("timeout")
         .args(["60", "openssl", "s_client", "-ign_eof", "-connect"])
         .arg(running.address().to_string())
         .args(words.split(' '))
-        .env("OPENSSL_CONF", "/dev/null")
+        .env("PATH", program_path())
+        .env("OPENSSL_CONF", conf)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

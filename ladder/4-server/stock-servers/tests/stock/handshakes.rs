@@ -1,48 +1,50 @@
-//! Every product with every use of the key, of X25519 and of ECDSA.
+//! Every product with every use of the key, of X25519, of X25519MLKEM768 and of ECDSA.
 
 use std::path::Path;
 
-use tollgate_load::{Offer, Plan, Protocol, Verdict};
+use tollgate_load::{Plan, Protocol, Verdict};
 use tollgate_server::Certificate;
 use tollgate_stock_servers::{Product, Running, Settings};
 
 use crate::command::connect;
 use crate::rig::{
-    PROTOCOLS, becomes, confirmed, counted, ecdsa_plans, load, mapped, plan, settle, start,
-    with_ecdsa, with_provider,
+    GROUPS, HYBRID, PROTOCOLS, becomes, confirmed, counted, ecdsa_plans, group_plan, load, mapped,
+    plan, settle, start, with_ecdsa, with_groups, with_provider,
 };
 
-/// Returns settings with the provider, which exchanges keys with X25519 on every processor.
-fn with_x25519() -> Settings {
-    Settings { provider: [("x25519".into(), "on".into())].into(), ..with_provider() }
-}
-
-/// Returns the numbers of X25519 keys and secrets.
-fn exchanges(running: &Running) -> [u64; 2] {
-    ["x25519_generations", "x25519_derivations"].map(|counter| counted(running, counter))
+/// Returns the numbers of X25519 keys and secrets, and of encapsulations.
+fn exchanges(running: &Running) -> [u64; 3] {
+    ["x25519_generations", "x25519_derivations", "encapsulations"]
+        .map(|counter| counted(running, counter))
 }
 
 /// Checks that the provider signs or decrypts once for each handshake, and no other provider does;
 /// and that it exchanges keys once for each handshake that has a key exchange.
 #[track_caller]
-fn works_with_the_provider(product: Product, settings: &Settings) {
-    let Some(running) = start(product, settings) else { return };
-    let [mut signed, mut decrypted] = [0, 0];
-    for protocol in PROTOCOLS {
+fn works_with_the_provider(product: Product, asynchronous: bool) {
+    let settings = with_groups(product, GROUPS, Settings { asynchronous, ..with_provider() });
+    let Some(running) = start(product, &settings) else { return };
+    let [mut signed, mut decrypted, mut encapsulated] = [0, 0, 0];
+    let hybrid = group_plan(HYBRID, 200);
+    for plan in PROTOCOLS.map(|protocol| plan(protocol, 200)).into_iter().chain([hybrid]) {
         // s_server serves one connection after the other, and sleeps a second when a handshake
         // pauses
-        let plan = Plan { phase_ms_max: 30_000, ..plan(protocol, 200) };
-        let count = if protocol == Protocol::Tls12Rsa { &mut decrypted } else { &mut signed };
-        *count += confirmed(&load(&running, &plan));
+        let plan = Plan { phase_ms_max: 30_000, ..plan };
+        let count = confirmed(&load(&running, &plan));
+        match (plan.protocol, plan.offer.group) {
+            (Protocol::Tls12Rsa, _) => decrypted += count,
+            (_, Some(_)) => encapsulated += count,
+            (_, None) => signed += count,
+        }
     }
     for process in running.workers().unwrap() {
         assert_eq!(mapped(process), settings.module, "{running:?}");
     }
     settle(&running);
-    becomes(&(signed, decrypted), || {
+    becomes(&(signed + encapsulated, decrypted), || {
         (counted(&running, "signatures"), counted(&running, "decryptions"))
     });
-    becomes(&[signed; 2], || exchanges(&running));
+    becomes(&[signed, signed, encapsulated], || exchanges(&running));
     let refused = (counted(&running, "refused_keys"), counted(&running, "unwritten_metrics"));
     assert_eq!(refused, (0, 0), "{running:?}");
 }
@@ -52,8 +54,7 @@ macro_rules! products {
     ($($test:ident: $product:ident, $asynchronous:literal;)*) => {$(
         #[test]
         fn $test() {
-            let settings = Settings { asynchronous: $asynchronous, ..with_x25519() };
-            works_with_the_provider(Product::$product, &settings);
+            works_with_the_provider(Product::$product, $asynchronous);
         }
     )*};
 }
@@ -89,24 +90,22 @@ fn nginx_logs_kept_connections_and_plain_http() {
 /// Servers whose configuration names one group start and use it.
 #[test]
 fn servers_with_one_group_use_it() {
-    for (product, directive) in [
-        (Product::Nginx, "http.ssl_ecdh_curve"),
-        (Product::Haproxy, "bind.curves"),
-        (Product::Apache, "server.SSLOpenSSLConfCmd Curves"),
-    ] {
-        for (group, ours) in [("X25519", true), ("P-256", false)] {
-            let directives = [(directive.to_owned(), group.to_owned())].into();
-            let settings = Settings { directives, ..with_x25519() };
+    for product in [Product::Nginx, Product::Haproxy, Product::Apache] {
+        for (group, name, counts) in [
+            ("X25519", "x25519", [1, 1, 0]),
+            ("P-256", "secp256r1", [0; 3]),
+            (HYBRID, HYBRID, [0, 0, 1]),
+        ] {
+            let settings = with_groups(product, group, with_provider());
             let Some(running) = start(product, &settings) else { return };
-            let mut count = 0;
-            for protocol in [Protocol::Tls12X25519, Protocol::Tls13] {
-                let group = Some(if ours { "x25519" } else { "secp256r1" }.to_owned());
-                let offer = Offer { group, ..Offer::default() };
-                count += confirmed(&load(&running, &Plan { offer, ..plan(protocol, 200) }));
+            let mut count = confirmed(&load(&running, &group_plan(name, 200)));
+            if group != HYBRID {
+                let plan = Plan { protocol: Protocol::Tls12X25519, ..group_plan(name, 200) };
+                count += confirmed(&load(&running, &plan));
             }
             settle(&running);
             becomes(&count, || counted(&running, "signatures"));
-            becomes(&[if ours { count } else { 0 }; 2], || exchanges(&running));
+            becomes(&counts.map(|times| times * count), || exchanges(&running));
         }
     }
 }
@@ -119,7 +118,7 @@ fn x25519_can_be_off() {
     let Some(running) = start(Product::Nginx, &settings) else { return };
     let count = confirmed(&load(&running, &plan(Protocol::Tls13, 200)));
     becomes(&count, || counted(&running, "signatures"));
-    assert_eq!(exchanges(&running), [0, 0]);
+    assert_eq!(exchanges(&running), [0; 3]);
 }
 
 /// One test for each use of libssl: processes that fork, threads, and jobs, which do not pause.
@@ -132,7 +131,7 @@ fn keys_on_p256_sign_with_ecdsa() {
         (Product::Apache, false),
         (Product::Stunnel, false),
     ] {
-        let settings = Settings { asynchronous, ..with_ecdsa() };
+        let settings = Settings { asynchronous, ..with_ecdsa(product) };
         let Some(running) = start(product, &settings) else { continue };
         let mut count = 0;
         for plan in ecdsa_plans(200) {
@@ -155,7 +154,7 @@ fn ecdsa_leaves_verifications_to_openssl_and_can_be_off() {
     for (setting, expected) in [("on", 2), ("off", 0)] {
         let provider = [("ecdsa".into(), setting.into())].into();
         let directives = [("http.ssl_verify_client".into(), "optional_no_ca".into())].into();
-        let settings = Settings { provider, directives, ..with_ecdsa() };
+        let settings = Settings { provider, directives, ..with_ecdsa(Product::Nginx) };
         let Certificate::Pem { chain, .. } = &settings.certificate else { unreachable!() };
         let certificate = std::env::temp_dir()
             .join(format!("tollgate-ecdsa-{}-{setting}.pem", std::process::id()));

@@ -10,6 +10,7 @@ mod changes;
 mod clients;
 mod command;
 mod handshakes;
+mod hybrid;
 mod keys;
 mod life;
 mod many_keys;

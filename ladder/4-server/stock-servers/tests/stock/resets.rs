@@ -59,15 +59,19 @@ fn hello() -> Vec<u8> {
     record
 }
 
-/// Connects, starts a handshake and resets the connection, repeatedly until `ended`; returns the
-/// number of resets.
-fn reset(running: &Running, hello: &[u8], ended: &AtomicBool) -> u64 {
+/// Connects, starts a handshake and resets the connection.
+pub(crate) fn reset(running: &Running, hello: &[u8]) {
+    let mut stream = TcpStream::connect(running.address()).unwrap();
+    set_socket_linger(&stream, Some(Duration::ZERO)).unwrap();
+    stream.write_all(hello).unwrap();
+    thread::sleep(Duration::from_micros(fastrand::u64(..WAIT_US_MAX)));
+}
+
+/// Resets connections until `ended`; returns their number.
+fn reset_until(running: &Running, hello: &[u8], ended: &AtomicBool) -> u64 {
     let mut count = 0;
     while !ended.load(Ordering::Relaxed) {
-        let mut stream = TcpStream::connect(running.address()).unwrap();
-        set_socket_linger(&stream, Some(Duration::ZERO)).unwrap();
-        stream.write_all(hello).unwrap();
-        thread::sleep(Duration::from_micros(fastrand::u64(..WAIT_US_MAX)));
+        reset(running, hello);
         count += 1;
     }
     count
@@ -118,7 +122,7 @@ fn endure(running: &Running, hello: &[u8], time: Duration) -> Endured {
     let ended = AtomicBool::new(false);
     let (start, mut endured) = (Instant::now(), Endured::default());
     thread::scope(|scope| {
-        let resetting = [(); 2].map(|()| scope.spawn(|| reset(running, hello, &ended)));
+        let resetting = [(); 2].map(|()| scope.spawn(|| reset_until(running, hello, &ended)));
         while start.elapsed() < time {
             let outcome = load(running, &Plan { connections: 16, ..plan(Protocol::Tls13, 500) });
             assert_eq!(outcome.whole.failed(), 0, "{outcome}");

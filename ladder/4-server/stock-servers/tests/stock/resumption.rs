@@ -4,7 +4,10 @@
 use tollgate_load::{Close, Mechanism, Outcome, Plan, Protocol, Resume, Verdict};
 use tollgate_stock_servers::{Product, Settings};
 
-use crate::rig::{certificate, is_long, load, plan, start};
+use crate::rig::{
+    GROUPS, HYBRID, becomes, certificate, counted, group_plan, is_long, load, plan, settle, start,
+    with_groups, with_provider,
+};
 
 /// Long enough that sessions at the start and the end hardly change the share.
 const SUSTAIN_MS: u64 = 1000;
@@ -16,14 +19,15 @@ fn resumed(product: Product, protocol: Protocol, by: Mechanism) -> Option<Outcom
         ..Settings::new(certificate("rsa-2048.pem"))
     };
     let running = start(product, &settings)?;
-    let plan = Plan {
-        resume: Some(Resume { share: 0.5, by }),
-        exchange: tollgate_load::Exchange::bytes(100),
-        close: if by == Mechanism::EarlyData { Close::Fin } else { Close::RstAfterConfirm },
-        warm_up_ms: 100,
-        ..plan(protocol, SUSTAIN_MS)
-    };
-    Some(load(&running, &plan))
+    let exchange = tollgate_load::Exchange::bytes(100);
+    let plan = Plan { exchange, warm_up_ms: 100, ..plan(protocol, SUSTAIN_MS) };
+    Some(load(&running, &half_resumed(by, plan)))
+}
+
+/// Returns the plan with half of the sessions resumed.
+fn half_resumed(by: Mechanism, plan: Plan) -> Plan {
+    let close = if by == Mechanism::EarlyData { Close::Fin } else { Close::RstAfterConfirm };
+    Plan { resume: Some(Resume { share: 0.5, by }), close, ..plan }
 }
 
 fn works(product: Product, protocols: &[Protocol], by: Mechanism) {
@@ -43,6 +47,25 @@ fn the_products_resume_by_the_usual_mechanisms() {
     works(Product::Nginx, &[Protocol::Tls13], Mechanism::Psk);
     works(Product::Haproxy, &[Protocol::Tls12X25519], Mechanism::Ticket);
     works(Product::Apache, &[Protocol::Tls12X25519], Mechanism::SessionId);
+}
+
+/// A resumed session of TLS 1.3 has no signature, but a key exchange.
+#[test]
+fn sessions_resume_with_the_hybrid_group() {
+    for product in [Product::Apache, Product::Haproxy, Product::Nginx] {
+        let by = Mechanism::Psk;
+        let settings = Settings { resumption: Some(by), ..with_provider() };
+        let Some(running) = start(product, &with_groups(product, GROUPS, settings)) else { return };
+        let outcome = load(&running, &half_resumed(by, group_plan(HYBRID, 300)));
+        let (whole, resumptions) = (&outcome.whole, &outcome.whole.resumptions);
+        assert_eq!((whole.failed(), resumptions.refused), (0, 0), "{outcome}");
+        assert!(resumptions.accepted > 0, "{outcome}");
+        settle(&running);
+        let expected = [whole.confirmed, whole.confirmed - resumptions.accepted];
+        becomes(&expected, || {
+            ["encapsulations", "signatures"].map(|counter| counted(&running, counter))
+        });
+    }
 }
 
 #[test]

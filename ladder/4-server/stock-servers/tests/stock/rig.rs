@@ -3,10 +3,11 @@
 use core::cell::Cell;
 use core::fmt::Debug;
 use core::time::Duration;
-use std::fs;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
+use std::{env, fs};
 
 use tollgate_load::{
     AccessLog, Descriptions, Exchange, Limits, Offer, Outcome, Plan, Protocol, Server, Target,
@@ -23,9 +24,22 @@ pub(crate) const BYTES: u64 = 1000;
 pub(crate) const PROTOCOLS: [Protocol; 3] =
     [Protocol::Tls12X25519, Protocol::Tls12Rsa, Protocol::Tls13];
 
+/// The group with ML-KEM-768 and X25519. OpenSSL has it from 3.5 on.
+pub(crate) const HYBRID: &str = "X25519MLKEM768";
+
+/// Groups as configurations list them.
+pub(crate) const GROUPS: &str = "X25519MLKEM768:X25519:P-256";
+
+/// Returns the folders of programs, that of `TOLLGATE_STOCK` first.
+pub(crate) fn program_path() -> OsString {
+    let [stock, path] =
+        ["TOLLGATE_STOCK", "PATH"].map(|name| env::var_os(name).unwrap_or_default());
+    [&*stock, &*path, OsStr::new("/usr/local/go/bin")].join(OsStr::new(":"))
+}
+
 /// Returns whether the long tests run.
 pub(crate) fn is_long() -> bool {
-    std::env::var_os("TOLLGATE_TEST_LONG").is_some()
+    env::var_os("TOLLGATE_TEST_LONG").is_some()
 }
 
 /// The products that need no command of the user, on OpenSSL.
@@ -54,20 +68,61 @@ pub(crate) fn with_provider() -> Settings {
     Settings { module, bodies: vec![BYTES], ..Settings::new(certificate) }
 }
 
-/// Returns settings with the provider, which signs with ECDSA on every processor, and a key on
-/// P-256.
-pub(crate) fn with_ecdsa() -> Settings {
+/// Returns settings with the provider, which signs with ECDSA on every processor, a key on P-256,
+/// and [`GROUPS`].
+pub(crate) fn with_ecdsa(product: Product) -> Settings {
     let provider = [("ecdsa".into(), "on".into())].into();
-    Settings { provider, certificate: certificate("ec-p256.pem"), ..with_provider() }
+    let settings =
+        Settings { provider, certificate: certificate("ec-p256.pem"), ..with_provider() };
+    with_groups(product, GROUPS, settings)
 }
 
-/// Returns plans with each protocol for a key on P-256, and with both groups.
-pub(crate) fn ecdsa_plans(sustain_ms: u64) -> [Plan; 4] {
+/// Adds directives to settings.
+pub(crate) fn with_directives(directives: &[(&str, &str)], mut settings: Settings) -> Settings {
+    let owned = directives.iter().map(|&(name, value)| (name.to_owned(), value.to_owned()));
+    settings.directives.extend(owned);
+    settings
+}
+
+/// Returns settings that allow these groups, and whose provider has X25519 and the hybrid group on
+/// every processor.
+pub(crate) fn with_groups(product: Product, groups: &str, mut settings: Settings) -> Settings {
+    for group in ["ml_kem", "x25519"] {
+        settings.provider.insert(group.to_owned(), "on".to_owned());
+    }
+    let (directive, value) = match product {
+        Product::Apache => ("server.SSLOpenSSLConfCmd", format!("Groups {groups}")),
+        Product::Haproxy => ("bind.curves", groups.to_owned()),
+        Product::Lighttpd => {
+            ("server.ssl.openssl.ssl-conf-cmd", format!("+= ( \"Groups\" => \"{groups}\" )"))
+        }
+        Product::Nginx => ("http.ssl_ecdh_curve", groups.to_owned()),
+        Product::Stunnel => ("service.curves", format!("= {groups}")),
+        _ => ("openssl.Groups", groups.to_owned()), // for all programs
+    };
+    with_directives(&[(directive, &value)], settings)
+}
+
+/// Returns whether OpenSSL has the hybrid group itself.
+pub(crate) fn openssl_has_the_hybrid() -> bool {
+    let without = Settings { module: None, ..with_provider() };
+    Product::Nginx.start(&with_groups(Product::Nginx, HYBRID, without)).is_ok()
+}
+
+/// Returns a plan of TLS 1.3 whose clients offer this group.
+pub(crate) fn group_plan(group: &str, sustain_ms: u64) -> Plan {
+    let offer = Offer { group: Some(group.to_owned()), ..Offer::default() };
+    Plan { offer, ..plan(Protocol::Tls13, sustain_ms) }
+}
+
+/// Returns plans with each protocol for a key on P-256, and with each group.
+pub(crate) fn ecdsa_plans(sustain_ms: u64) -> [Plan; 5] {
     [
         (Protocol::Tls12X25519, None),
         (Protocol::Tls12P256, None),
         (Protocol::Tls13, None),
         (Protocol::Tls13, Some("secp256r1")),
+        (Protocol::Tls13, Some(HYBRID)),
     ]
     .map(|(protocol, group)| {
         let offer = Offer { curve_key: true, group: group.map(str::to_owned), suite: None };
@@ -81,7 +136,7 @@ pub(crate) fn start(product: Product, settings: &Settings) -> Option<Running> {
         Ok(running) => Some(running),
         Err(error @ Error::Missing(_)) => {
             eprintln!("not tested: {error}");
-            assert!(std::env::var_os("CI").is_none(), "CI has every server");
+            assert!(env::var_os("CI").is_none(), "CI has every server");
             None
         }
         Err(error) => panic!("{error}"),

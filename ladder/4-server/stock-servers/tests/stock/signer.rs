@@ -185,7 +185,9 @@ fn haproxy_with_chroot_signs_through_a_signer() {
 fn nginx_signs_with_ecdsa_through_a_signer() {
     let place = Place::new("ec-p256.pem");
     let signing = place.start();
-    let Some(running) = start(Product::Nginx, &place.settings(with_ecdsa())) else { return };
+    let Some(running) = start(Product::Nginx, &place.settings(with_ecdsa(Product::Nginx))) else {
+        return;
+    };
     let sessions: u64 = ecdsa_plans(200).iter().map(|plan| confirmed(&load(&running, plan))).sum();
     assert_eq!(signing.counts().requests_of("sign", "done"), sessions);
 }

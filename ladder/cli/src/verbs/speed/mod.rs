@@ -47,7 +47,7 @@ pub(crate) struct Speed {
     #[command(flatten)]
     pub(crate) lineup: LineupOptions,
 
-    /// Sizes of keys in bits, separated by commas [default: 512,1024,2048,3072,4096]
+    /// Sizes of RSA keys in bits, separated by commas [default: 2048,3072,4096,1024,512]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = key_bits)]
     pub(crate) bits: Vec<u32>,
 

@@ -27,8 +27,8 @@ const SLICES: u32 = 6;
 const WARM_UP: f64 = 0.2;
 
 const COLUMNS: [Column; 5] = [
-    Column::words("operation", 20),
-    Column::words("by", 12),
+    Column::words("operation", 26),
+    Column::words("by", 14),
     Column::figures("threads", 7),
     Column::figures("sum per s", 9),
     Column::figures("per thread", 10),

@@ -6,36 +6,45 @@ use tollgate_record::vocabulary as word;
 use tollgate_record::{Key as KeyName, Operation, Subject, Topic};
 
 use super::{Against, Exponent, LineupOptions, Speed};
-use crate::contenders::{Contender, Job, aws_lc, curves, ml_kem, openssl, ring, tollgate};
+use crate::contenders::{Contender, Job, aws_lc, curves, kem, openssl, ring, tollgate};
 use crate::error::CliError;
 use crate::figures::subject;
 use crate::keys::{Key, KeyOperation};
 use crate::run::Notes;
 
-/// Default sizes of the table. 512 and 1024 are insecure; they are for comparison with published
+/// Default sizes of the table. 1024 and 512 are insecure; they are for comparison with published
 /// results.
-const SIZES: [u32; 5] = [512, 1024, 2048, 3072, 4096];
+const SIZES: [u32; 5] = [2048, 3072, 4096, 1024, 512];
 
 pub(crate) enum Row {
-    /// A key of a type other than RSA.
+    /// A key on a curve.
     Curve(KeyName, Operation),
+    /// A key encapsulation mechanism.
+    Kem(KeyName, Operation),
     /// RSA.
     Rsa(Job),
 }
 
-/// Keys other than RSA and their operations, in the order of the table.
-const CURVES: [(KeyName, Operation); 11] = [
-    (KeyName::X25519, Operation::Generate),
-    (KeyName::X25519, Operation::Agree),
-    (KeyName::EcdhP256, Operation::Generate),
-    (KeyName::EcdhP256, Operation::Agree),
-    (KeyName::MlKem768, Operation::Generate),
-    (KeyName::MlKem768, Operation::Encaps),
-    (KeyName::MlKem768, Operation::Decaps),
-    (KeyName::EcdsaP256, Operation::Sign),
-    (KeyName::EcdsaP256, Operation::Verify),
-    (KeyName::Ed25519, Operation::Sign),
-    (KeyName::Ed25519, Operation::Verify),
+/// The key exchange and the certificate of most handshakes: rows before RSA.
+const COMMON: [Row; 5] = [
+    Row::Kem(KeyName::X25519MlKem768, Operation::Generate),
+    Row::Kem(KeyName::X25519MlKem768, Operation::Encaps),
+    Row::Kem(KeyName::X25519MlKem768, Operation::Decaps),
+    Row::Curve(KeyName::EcdsaP256, Operation::Sign),
+    Row::Curve(KeyName::EcdsaP256, Operation::Verify),
+];
+
+/// Rows after RSA.
+const LESS_COMMON: [Row; 9] = [
+    Row::Curve(KeyName::X25519, Operation::Generate),
+    Row::Curve(KeyName::X25519, Operation::Agree),
+    Row::Kem(KeyName::MlKem768, Operation::Generate),
+    Row::Kem(KeyName::MlKem768, Operation::Encaps),
+    Row::Kem(KeyName::MlKem768, Operation::Decaps),
+    Row::Curve(KeyName::EcdhP256, Operation::Generate),
+    Row::Curve(KeyName::EcdhP256, Operation::Agree),
+    Row::Curve(KeyName::Ed25519, Operation::Sign),
+    Row::Curve(KeyName::Ed25519, Operation::Verify),
 ];
 
 /// Returns the rows that the options select.
@@ -50,28 +59,37 @@ pub(crate) fn rows(options: &Speed) -> Result<Vec<Row>, CliError> {
         Some(file) => vec![Key::from_file(file)?],
         None => sizes.iter().map(|bits| Key::built_in(*bits)).collect::<Result<_, _>>()?,
     };
-    let mut rows = Vec::new();
+    let has_others = operations.contains(&KeyOperation::Sign);
+    let alone = options.lineup.against.contains(&Against::None);
+    let others = |mut others: Vec<Row>| {
+        others.retain(|row| has_others && (!alone || row.is_ours()));
+        others
+    };
+    let mut rows = others(COMMON.into());
     for key in keys.into_iter().map(Rc::new) {
         for what in operations {
             rows.push(Row::Rsa(Job::new(Rc::clone(&key), *what, options.lineup.batch)?));
         }
     }
-    if operations.contains(&KeyOperation::Sign) {
-        let alone = options.lineup.against.contains(&Against::None);
-        let mut curves = CURVES.to_vec();
-        curves.retain(|(key, operation)| {
-            !alone || *key == KeyName::MlKem768 || curves::has(key, operation)
-        });
-        rows.extend(curves.into_iter().map(|(key, operation)| Row::Curve(key, operation)));
-    }
+    rows.extend(others(LESS_COMMON.into()));
     Ok(rows)
 }
 
 impl Row {
+    /// Returns whether the engine has the operation here.
+    fn is_ours(&self) -> bool {
+        match self {
+            Self::Curve(key, operation) => curves::has(key, operation),
+            Self::Kem(..) | Self::Rsa(_) => true,
+        }
+    }
+
     /// Returns the key and the operation.
     fn what(&self) -> (KeyName, Operation) {
         match self {
-            Self::Curve(key, operation) => (key.clone(), operation.clone()),
+            Self::Curve(key, operation) | Self::Kem(key, operation) => {
+                (key.clone(), operation.clone())
+            }
             Self::Rsa(job) => {
                 let operation = match job.what {
                     KeyOperation::PrivateFull => Operation::Private,
@@ -97,7 +115,7 @@ impl Row {
         let exponent = match self {
             Self::Rsa(Job { what: KeyOperation::PrivateFull, .. }) => Some(word::FULL.to_owned()),
             Self::Rsa(Job { what: KeyOperation::Public(e), .. }) => Some(e.to_string()),
-            Self::Curve(..) | Self::Rsa(_) => None,
+            Self::Curve(..) | Self::Kem(..) | Self::Rsa(_) => None,
         };
         let by = [(word::BY, contender.by.to_owned())].into_iter();
         let batch = contender.batch.map(|batch| (word::BATCH, batch.to_string()));
@@ -114,22 +132,20 @@ impl Row {
     ) -> Result<Vec<Contender>, CliError> {
         let mut contenders = match self {
             Self::Rsa(job) => tollgate::contenders(job, options.batch)?,
-            Self::Curve(KeyName::MlKem768, operation) => vec![ml_kem::ours(operation)?],
             Self::Curve(key, operation) => curves::contenders(key, operation, options.batch)?,
+            Self::Kem(key, operation) => vec![kem::tollgate(key, operation)?],
         };
         for library in &options.against {
             contenders.push(match (self, library) {
-                (_, Against::None) | (Self::Curve(..), Against::Ring) => continue,
+                (_, Against::None) | (Self::Curve(..) | Self::Kem(..), Against::Ring) => continue,
                 (Self::Rsa(job), Against::Ring) => match ring::contender(job)? {
                     Some(contender) => contender,
                     None => continue,
                 },
-                (Self::Curve(KeyName::MlKem768, operation), Against::AwsLc) => {
-                    ml_kem::aws_lc(operation)?
-                }
-                (Self::Curve(KeyName::MlKem768, operation), Against::Openssl) => {
-                    let Some(contender) = ml_kem::openssl(operation)? else {
-                        notes.add("OpenSSL has no ML-KEM before version 3.5");
+                (Self::Kem(key, operation), Against::AwsLc) => kem::aws_lc(key, operation)?,
+                (Self::Kem(key, operation), Against::Openssl) => {
+                    let Some(contender) = kem::openssl(key, operation)? else {
+                        notes.add("OpenSSL has no ML-KEM before version 3.5, so it has no row");
                         continue;
                     };
                     contender

@@ -1,4 +1,4 @@
-//! The picture and the Markdown of signing.
+//! The picture and the Markdown of a server's operations.
 
 use std::collections::BTreeMap;
 
@@ -37,6 +37,15 @@ fn records() -> Vec<Record> {
         rate("operation/rsa-1024/sign?by=openssl", 20_000.0),
         times("openssl", 3.99),
         times("aws-lc", 3.21),
+        rate("operation/x25519mlkem768/encaps?by=tollgate", 20_000.0),
+        rate("operation/x25519mlkem768/encaps?by=openssl", 8_000.0),
+        record(
+            "operation/x25519mlkem768/encaps?against=openssl&by=tollgate",
+            word::TIMES_AS_FAST,
+            Unit::Ratio,
+            2.5,
+        ),
+        rate("operation/ecdsa-p256/sign?by=openssl", 30_000.0), // without Tollgate
     ]
 }
 
@@ -60,13 +69,14 @@ fn the_picture_names_contenders_rates_and_machine() {
     let svg = chart::speed(&records());
     let texts = texts(&svg);
     for text in [
-        "RSA signing on one core: times as fast as OpenSSL (PKCS#1 v1.5, SHA-256)",
+        "Operations of a server on one core: times as fast as OpenSSL 3.0.19",
         "tollgate, batch of 8",
         "tollgate, single",
         "OpenSSL 3.0.19",
         "AWS-LC",
-        "RSA-1024 (insecure)",
-        "RSA-2048",
+        "X25519MLKEM768 encaps",
+        "RSA-1024 sign (insecure)",
+        "RSA-2048 sign",
         "16.0k per s",
         "4.00k per s",
         "1",
@@ -75,13 +85,15 @@ fn the_picture_names_contenders_rates_and_machine() {
         assert!(texts.contains(&text), "{text:?} in {texts:?}");
     }
     assert!(!svg.contains("RSA-3072"), "nobody measured it");
-    // Ratios for RSA-1024: 3 and 1; for RSA-2048: 4, 2, 1 and 1.25. Widths may differ by a pixel.
+    assert!(!svg.contains("ECDSA"), "Tollgate did not measure it");
+    // Ratios for X25519MLKEM768: 2.5 and 1; for RSA-2048: 4, 2, 1 and 1.25; for RSA-1024: 3 and 1.
+    // Widths may differ by a pixel.
     let widths = widths(&svg);
     let times: Vec<f64> = widths.iter().map(|width| width / widths[1]).collect();
-    for (is, should) in times.iter().zip([3.0, 1.0, 4.0, 2.0, 1.0, 1.25]) {
+    for (is, should) in times.iter().zip([2.5, 1.0, 4.0, 2.0, 1.0, 1.25, 3.0, 1.0]) {
         assert!((is - should).abs() < 0.05, "{times:?}");
     }
-    assert_eq!(times.len(), 6);
+    assert_eq!(times.len(), 8);
 }
 
 #[test]
@@ -94,11 +106,11 @@ fn missing_contenders_are_left_out() {
     assert!(!svg.contains("RSA-1024"), "AWS-LC has no figure there: {svg}");
     let svg = chart::speed(&without("tollgate"));
     assert!(svg.contains("OpenSSL") && !svg.contains("tollgate"), "{svg}");
-    assert!(chart::speed(&[]).contains("No RSA signature was measured."));
+    assert!(chart::speed(&[]).contains("No operation of a handshake was measured."));
 
     let page = markdown::speed(&without("tollgate"));
-    assert!(page.contains("| key | OpenSSL 3.0.19 | AWS-LC |\n"), "{page}");
-    assert_eq!(markdown::speed(&[]), "No RSA signature was measured.\n");
+    assert!(page.contains("| operation | OpenSSL 3.0.19 | AWS-LC |\n"), "{page}");
+    assert_eq!(markdown::speed(&[]), "No operation of a handshake was measured.\n");
 }
 
 #[test]
@@ -107,16 +119,21 @@ fn published_figures_have_no_bar() {
         kind: Kind::Published { source: "a paper".into() },
         ..rate("operation/rsa-2048/sign?by=openssl", 1.0)
     };
-    assert!(chart::speed(&[published]).contains("No RSA signature was measured."));
+    assert!(chart::speed(&[published]).contains("No operation of a handshake was measured."));
 }
 
 #[test]
 fn the_table_has_rates_ratios_and_the_machine() {
     let page = markdown::speed(&records());
-    let line = "| RSA-2048 | 16.0k | 8.00k | 4.00k | 5.00k | 3.99 [3.99-3.99] | 3.21 [3.21-3.21] |";
+    let line =
+        "| RSA-2048 sign | 16.0k | 8.00k | 4.00k | 5.00k | 3.99 [3.99-3.99] | 3.21 [3.21-3.21] |";
     assert!(page.lines().any(|found| found == line), "{page}");
-    let line = "| RSA-1024 (insecure) | 60.0k | - | 20.0k | - | - | - |";
+    let line = "| RSA-1024 sign (insecure) | 60.0k | - | 20.0k | - | - | - |";
     assert!(page.lines().any(|found| found == line), "{page}");
+    // without a batch, the ratio is that of a single operation
+    let line = "| X25519MLKEM768 encaps | - | 20.0k | 8.00k | - | 2.50 [2.50-2.50] | - |";
+    assert!(page.lines().any(|found| found == line), "{page}");
+    assert!(!page.contains("ECDSA"), "{page}");
     assert!(page.starts_with("On Some <Proc"), "the first line names the processor: {page}");
     let when = "Measured on 2026-11-20, in one run on one thread, 4.6 s for each row:";
     assert!(page.contains(when) && page.contains("    Some <Proc"), "{page}");
