@@ -3,7 +3,8 @@
 //! The first count starts a thread, which writes 50 ms later and then once a second while something
 //! changes. After ten seconds without a change the thread ends, and the next count starts another,
 //! so an idle server has no timer running. The last numbers are written when libcrypto tears the
-//! provider down, at the latest when the process exits; a killed process loses up to a second.
+//! provider down, which it does not at an exit with keys that still live. Such a process, and a
+//! killed one, lose up to a second.
 //!
 //! If a program forbids new threads (some programs set `RLIMIT_NPROC` to 0), the threads that run
 //! operations write the file, at most once a second. Counts that come after a write wait for the

@@ -183,9 +183,10 @@ pub(crate) fn halves(records: &[Record]) -> Option<Table> {
     let details = [DETAIL_CURVES, DETAIL_KEM_KEY, DETAIL_KEM, DETAIL_EVP];
     let mut rows: Vec<Row> = Vec::new();
     let mut notes = vec![
-        "Core cycles of the part exch. with X25519MLKEM768, each operation measured alone: X25519's \
-         key pair and agreement; the client's key, with its hash and matrix; the encapsulation; \
-         EVP: what they leave, contexts, fetches and copies of keys"
+        "Core cycles of the part exch. with X25519MLKEM768, each operation measured alone: key \
+         pair and agreement of X25519; the client's key, with its hash and matrix; the \
+         encapsulation; EVP: what they leave, contexts, fetches and copies of keys, below 0 where \
+         a provider does both halves in one call for less"
             .to_owned(),
     ];
     for session in sessions(records, false) {

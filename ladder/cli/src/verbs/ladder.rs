@@ -199,7 +199,7 @@ impl LadderRun {
 
     fn speed(&mut self) -> Result<Vec<Record>, CliError> {
         let bits = vec![1024, 2048, 3072, 4096];
-        let options = Speed { bits, seconds: Some(4.0 * self.pace), ..defaults() };
+        let options = Speed { bits, seconds: Some(3.0 * self.pace), ..defaults() };
         speed::collect(&options, &self.records, &mut self.run)
     }
 

@@ -126,7 +126,7 @@ fn picture(label: &str, svg: String) -> Markup {
 }
 
 /// Maximum number of rows of a table that is not folded.
-const OPEN_ROWS_MAX: usize = 50;
+const OPEN_ROWS_MAX: usize = 60;
 
 /// Returns tables with their notes. The heading of the first column is the name of the table. A
 /// table of many rows is folded.

@@ -12,12 +12,12 @@ use crate::lookup::Origin::{Measured, Predicted, Published};
 use crate::lookup::{Lookup, ratio};
 use crate::names::{self, contender, who};
 
-/// The keys of most certificates, and the operations of a server's hybrid key exchange.
+/// The keys of most certificates; a server's hybrid key exchange, and parts of it.
 const KEYS: [Key; 2] = [Key::EcdsaP256, Key::Rsa(2048)];
 const EXCHANGE: [(Key, Operation); 3] = [
-    (Key::X25519, Operation::Generate),
-    (Key::X25519, Operation::Agree),
+    (Key::X25519MlKem768, Operation::Encaps),
     (Key::MlKem768, Operation::Encaps),
+    (Key::X25519, Operation::Agree),
 ];
 
 /// The key of the papers.

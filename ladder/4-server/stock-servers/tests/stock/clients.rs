@@ -52,7 +52,10 @@ const SLOW: [Client; 3] = [
         Hybrid::Lacks,
     ),
     (
-        "chromium --headless --no-sandbox --disable-gpu --ignore-certificate-errors --dump-dom {url}",
+        concat!(
+            "chromium --headless --no-sandbox --disable-gpu ",
+            "--ignore-certificate-errors --dump-dom {url}"
+        ),
         Hybrid::Has,
     ),
 ];
