@@ -66,7 +66,7 @@ fn taken(said: &[u8], piece: usize, expected: u64) -> Result<(), Cause> {
     let read = said.chunks(piece).try_for_each(|piece| response.read(piece));
     let verdict = read.and_then(|()| if response.is_complete() { Ok(()) } else { response.end() });
     match &verdict {
-        Ok(()) => assert_eq!(response.body_bytes(), expected),
+        Ok(()) => assert_eq!(response.body_bytes, expected),
         Err(cause) => assert!(!cause.to_string().chars().any(char::is_control), "{cause}"),
     }
     verdict
