@@ -232,7 +232,7 @@ impl LadderRun {
         self.bench(Bench { server: vec![ServerKind::Nginx], ..defaults() })
     }
 
-    /// The transfer of [ETI10], with one key.
+    /// The transfer of \[ETI10\], with one key.
     fn long_responses(&mut self) -> Result<Vec<Record>, CliError> {
         let [_, rsa] = SessionPlan::KEYS;
         self.bench(Bench { key: vec![rsa], bytes: LONG_BYTES, ..defaults() })
