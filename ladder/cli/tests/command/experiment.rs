@@ -84,7 +84,7 @@ fn users_list_show_and_write_experiments() {
         assert!(output.status.success(), "{output:?}");
         text(&output)
     };
-    assert_eq!(said(&[]).lines().count(), 7);
+    assert_eq!(said(&[]).lines().count(), 8);
     let shown = said(&["sensitivity", "--show"]);
     assert!(shown.contains("[[case]]"));
     let file = scratch("own.toml");
