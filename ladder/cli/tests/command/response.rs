@@ -10,7 +10,7 @@ use crate::program::{recorded, text};
 #[test]
 fn response_times_are_predicted_and_then_measured() {
     let words = SHORT.replace("bench", "bench response");
-    let flags = "--protocol tls13 --rounds 2 --loads 20%,40% --same-rates";
+    let flags = "--protocol tls13 --key-type rsa-2048 --rounds 2 --loads 20%,40% --same-rates";
     let flags: Vec<&str> = flags.split(' ').collect();
     let (output, records) = recorded(&words, &flags);
     let stdout = text(&output);
