@@ -119,8 +119,8 @@ impl MlKem768 {
     /// # Errors
     ///
     /// [`InvalidKey`] if the length is not [`EXPANDED_BYTES`], a coefficient of either half is not
-    /// below the modulus, or the hash is not that of the public half. Whether the halves belong
-    /// together is not known: [`DecapsulationKey::is_consistent`].
+    /// below the modulus, or the hash is not that of the public half. It does not test that the
+    /// halves belong together: [`DecapsulationKey::is_consistent`] does.
     pub fn expanded_key(self, bytes: &[u8]) -> Result<DecapsulationKey, InvalidKey> {
         let bytes: &[u8; EXPANDED_BYTES] = bytes.try_into().map_err(|_| InvalidKey)?;
         wipe_stack_after::<GENERATE_BYTES, _>(|| {

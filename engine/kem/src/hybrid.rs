@@ -177,6 +177,13 @@ impl DecapsulationKey {
             Ok(())
         })
     }
+
+    /// Returns whether the halves belong together, as [`crate::DecapsulationKey::is_consistent`]
+    /// does. Those of X25519 always do: the public one is computed.
+    #[must_use]
+    pub fn is_consistent(&self, random: &[u8; crate::RANDOM_BYTES]) -> bool {
+        self.ml_kem.is_consistent(random)
+    }
 }
 
 impl fmt::Debug for DecapsulationKey {

@@ -134,6 +134,7 @@ fn both_halves_of_the_hybrid_count() {
                 let mut received = [0; hybrid::SECRET_BYTES];
                 key.decapsulate(&sent, &mut received).unwrap();
                 assert_eq!(received, secret);
+                assert!(key.is_consistent(&random(&mut rng)));
                 let mut changed = sent;
                 changed[0] ^= 1;
                 key.decapsulate(&changed, &mut received).unwrap();

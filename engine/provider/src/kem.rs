@@ -45,7 +45,7 @@ const fn functions<K: Kem>() -> Table<[OSSL_DISPATCH; 10]> {
 struct KemContext<K: Kem> {
     provider: Arc<Provider>,
     key: Option<Arc<KemKey<K>>>,
-    /// Whether the context encapsulates, which has a random input.
+    /// True if the context encapsulates, which has a random input.
     encapsulates: bool,
     /// The random input of the next encapsulation, if the program sets it, as tests do.
     random: Option<Zeroizing<Vec<u8>>>,
@@ -117,19 +117,15 @@ impl<K: Kem> KemContext<K> {
         self.provider.check_health()?;
         // a program's input serves once
         let random = self.random.take().map_or_else(|| random(K::RANDOM_BYTES), Ok)?;
-        let of_pair;
-        let public = match key {
-            KemKey::Public(public) => public,
-            KemKey::Pair(pair) => {
-                let bytes = K::public_bytes_of_pair(pair);
-                of_pair = with_room(|| K::read_public(&self.provider, &bytes))?;
-                &of_pair
-            }
-        };
         let mut ciphertext = vec![0; K::CIPHERTEXT_BYTES];
         let mut secret = Zeroizing::new(vec![0; K::SECRET_BYTES]);
-        let (sent_to, kept_in) = (&mut ciphertext, &mut secret);
-        with_room(|| K::encapsulate(public, &random, sent_to, kept_in))?;
+        with_room(|| match key {
+            KemKey::Public(public) => K::encapsulate(public, &random, &mut ciphertext, &mut secret),
+            KemKey::Pair(_) => {
+                let public = K::read_public(&self.provider, &key.public_bytes())?;
+                K::encapsulate(&public, &random, &mut ciphertext, &mut secret)
+            }
+        })?;
         sent.write(&ciphertext)?;
         kept.write(&secret)?;
         self.provider.count(Event::Encapsulation);

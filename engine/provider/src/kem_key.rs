@@ -6,6 +6,7 @@ use core::ffi::CStr;
 use core::marker::PhantomData;
 use std::sync::Arc;
 
+use tollgate_kem::RANDOM_BYTES;
 use zeroize::Zeroizing;
 
 use crate::abi::*;
@@ -26,15 +27,15 @@ pub(crate) trait Kem: Sized + Send + Sync + 'static {
     const GETTABLE: *const OSSL_PARAM;
     const PAIR_TYPES: *const OSSL_PARAM;
     const PUBLIC_TYPES: *const OSSL_PARAM;
-    /// What can be set before a key is generated.
+    /// The parameters of a new key.
     const SETTABLE_OF_REQUEST: *const OSSL_PARAM;
-    /// What can be set before an encapsulation.
+    /// The parameters of an encapsulation.
     const SETTABLE_OF_CONTEXT: *const OSSL_PARAM;
 
     const CIPHERTEXT_BYTES: usize;
     const SECRET_BYTES: usize;
     const PRIVATE_BYTES: usize;
-    /// Whether keys are imported and exported by their seeds.
+    /// True if keys are imported and exported by their seeds too.
     const HAS_SEED: bool;
     /// The random input of a new key.
     const SEED_BYTES: usize;
@@ -47,9 +48,11 @@ pub(crate) trait Kem: Sized + Send + Sync + 'static {
 
     fn public_bytes(public: &Self::Public) -> Vec<u8>;
     fn public_bytes_of_pair(pair: &Self::Pair) -> Vec<u8>;
-    fn private_bytes(pair: &Self::Pair) -> Zeroizing<Vec<u8>>;
+    fn write_private(pair: &Self::Pair, bytes: &mut [u8]);
     /// Returns the seed, if there is one to export.
     fn seed(pair: &Self::Pair) -> Option<&[u8]>;
+    /// The pair-wise test, with fresh random bytes.
+    fn is_consistent(pair: &Self::Pair, random: &[u8; RANDOM_BYTES]) -> bool;
 
     fn encapsulate(
         public: &Self::Public,
@@ -58,6 +61,12 @@ pub(crate) trait Kem: Sized + Send + Sync + 'static {
         secret: &mut [u8],
     ) -> Result<(), Reason>;
     fn decapsulate(pair: &Self::Pair, ciphertext: &[u8], secret: &mut [u8]) -> Result<(), Reason>;
+
+    fn private_bytes(pair: &Self::Pair) -> Zeroizing<Vec<u8>> {
+        let mut bytes = Zeroizing::new(vec![0; Self::PRIVATE_BYTES]);
+        Self::write_private(pair, &mut bytes);
+        bytes
+    }
 }
 
 /// A public key, or a key pair.
@@ -91,12 +100,10 @@ impl<K: Kem> KeyType for KemKey<K> {
             (Some(seed), ..) => with_room(|| K::generate(provider, seed))?,
             (None, Some(private), _) => {
                 let pair = with_room(|| K::read_private(provider, private))?;
-                check_pair::<K>(provider, &pair)?;
+                check_pair::<K>(&pair)?;
                 pair
             }
-            (None, None, Some(public)) => {
-                return K::read_public(provider, public).map(Self::Public);
-            }
+            (None, None, Some(public)) => return Self::from_encoded(provider, public),
             (None, None, None) => return Err(Reason::KemKey),
         };
         // of the values that are given, none may be of another key
@@ -150,27 +157,20 @@ impl<K: Kem> KeyType for KemKey<K> {
         values
     }
 
-    fn check(&self, provider: &Provider) -> Result<(), Reason> {
+    fn check(&self, _provider: &Provider) -> Result<(), Reason> {
         match self {
             Self::Public(_) => Ok(()),
-            Self::Pair(pair) => check_pair::<K>(provider, pair),
+            Self::Pair(pair) => check_pair::<K>(pair),
         }
     }
 }
 
-/// The pair-wise test (FIPS 203, section 7.1): what is encapsulated to the public half comes out of
-/// the private half.
-fn check_pair<K: Kem>(provider: &Provider, pair: &K::Pair) -> Result<(), Reason> {
-    let random = random(K::RANDOM_BYTES)?;
-    let mut ciphertext = vec![0; K::CIPHERTEXT_BYTES];
-    let [mut sent, mut received] = [(); 2].map(|()| Zeroizing::new(vec![0; K::SECRET_BYTES]));
-    with_room(|| {
-        let public = K::read_public(provider, &K::public_bytes_of_pair(pair))?;
-        K::encapsulate(&public, &random, &mut ciphertext, &mut sent)?;
-        K::decapsulate(pair, &ciphertext, &mut received)
-    })?;
-    // both are used for nothing else
-    if sent == received { Ok(()) } else { Err(Reason::KeyInconsistent) }
+/// Fails unless the halves of a key pair belong together.
+fn check_pair<K: Kem>(pair: &K::Pair) -> Result<(), Reason> {
+    let mut random = Zeroizing::new([0; RANDOM_BYTES]);
+    getrandom::fill(&mut *random).map_err(|_| Reason::Random)?;
+    let is_consistent = with_room(|| K::is_consistent(pair, &random));
+    if is_consistent { Ok(()) } else { Err(Reason::KeyInconsistent) }
 }
 
 impl<K: Kem> PeerKey for KemKey<K> {

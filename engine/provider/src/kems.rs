@@ -88,10 +88,12 @@ impl Kem for MlKem {
         Self::public_bytes(pair.encapsulation_key())
     }
 
-    fn private_bytes(pair: &Self::Pair) -> Zeroizing<Vec<u8>> {
-        let mut bytes = Zeroizing::new(vec![0; Self::PRIVATE_BYTES]);
-        pair.expand(array_mut(&mut bytes));
-        bytes
+    fn write_private(pair: &Self::Pair, bytes: &mut [u8]) {
+        pair.expand(array_mut(bytes));
+    }
+
+    fn is_consistent(pair: &Self::Pair, random: &[u8; ml_kem::RANDOM_BYTES]) -> bool {
+        pair.is_consistent(random)
     }
 
     fn seed(pair: &Self::Pair) -> Option<&[u8]> {
@@ -159,10 +161,12 @@ impl Kem for Hybrid {
         pair.public_bytes().to_vec()
     }
 
-    fn private_bytes(pair: &Self::Pair) -> Zeroizing<Vec<u8>> {
-        let mut bytes = Zeroizing::new(vec![0; Self::PRIVATE_BYTES]);
-        pair.expand(array_mut(&mut bytes));
-        bytes
+    fn write_private(pair: &Self::Pair, bytes: &mut [u8]) {
+        pair.expand(array_mut(bytes));
+    }
+
+    fn is_consistent(pair: &Self::Pair, random: &[u8; ml_kem::RANDOM_BYTES]) -> bool {
+        pair.is_consistent(random)
     }
 
     fn seed(_pair: &Self::Pair) -> Option<&[u8]> {

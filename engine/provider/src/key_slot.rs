@@ -40,7 +40,7 @@ pub(crate) trait KeyType: Send + Sync + Sized + 'static {
 
 /// A type of keys of which libssl receives the public half from a peer.
 pub(crate) trait PeerKey: KeyType {
-    /// Whether a key that has a value refuses another one, as in OpenSSL.
+    /// True if a key that has a value refuses another one, as in OpenSSL.
     const IS_SET_ONCE: bool;
 
     /// Reads an encoded public key.
