@@ -12,12 +12,12 @@ impl X25519 {
     pub fn passes_test(self) -> bool {
         let bob = SecretKey::from_bytes(&BOB);
         let shared = self.agree(&bob, &PublicKey(ALICE_PUBLIC));
-        let both = self.exchange(&bob, &PublicKey(ALICE_PUBLIC));
+        let exchanged = self.exchange(&bob, &PublicKey(ALICE_PUBLIC));
         let is_right = |public, shared: &SharedSecret| {
             public == PublicKey(BOB_PUBLIC) && *shared.as_bytes() == SHARED
         };
         shared.is_ok_and(|shared| is_right(self.public_key(&bob), &shared))
-            && both.is_ok_and(|(public, shared)| is_right(public, &shared))
+            && exchanged.is_ok_and(|(public, shared)| is_right(public, &shared))
     }
 }
 

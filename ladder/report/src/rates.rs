@@ -1,5 +1,8 @@
 //! Rates of a server's public-key operations, for the chart and the Markdown table.
 
+use tollgate_record::vocabulary::{
+    AGAINST, BATCH, BY, OPERATIONS_PER_S, SECONDS_PER_ROW, TIMES_AS_FAST,
+};
 use tollgate_record::{
     Area, Estimate, Key, Kind, Operation, PerSecond, Quantity, Record, Subject, Topic, Unit,
 };
@@ -7,15 +10,12 @@ use tollgate_record::{
 use crate::lookup::{Lookup, Origin};
 use crate::names::{self, SECURE_BITS_MIN, who};
 use crate::text::plain;
-use tollgate_record::vocabulary::{
-    AGAINST, BATCH, BY, OPERATIONS_PER_S, SECONDS_PER_ROW, TIMES_AS_FAST,
-};
 
 /// An operation of a server in a handshake.
 pub(crate) type HandshakeOperation = (Key, Operation);
 
-/// What a server computes in a handshake: its part of the key exchange, and a signature with one of
-/// these keys. The last one is insecure, but the papers use it.
+/// The operations of a server in a handshake: its part of the key exchange, and a signature with
+/// one of these keys. The last one is insecure, but the papers use it.
 pub(crate) const OPERATIONS: [HandshakeOperation; 6] = [
     (Key::X25519MlKem768, Operation::Encaps),
     (Key::EcdsaP256, Operation::Sign),

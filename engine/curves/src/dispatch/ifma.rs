@@ -34,8 +34,8 @@ pub(super) fn agree(k: &[u8; 32], peer: &[u8; 32], proof: HaveIfma) -> [u8; 32] 
     quotient(&least(x), &least(z))
 }
 
-/// Returns the public key of k, and the secret that k shares with a peer. Two ladders side by side
-/// take as long as one; the table of the base point would save less.
+/// Returns the public key of k, and the secret that k shares with a peer. A second ladder beside
+/// the first takes less time than the table of the base point after it.
 pub(super) fn exchange(k: &[u8; 32], peer: &[u8; 32], proof: HaveIfma) -> [[u8; 32]; 2] {
     let u = [[9, 0, 0, 0, 0], limbs(&words_of_u(peer))];
     let quotients = proven!(proof, ladder51_two_quads_ifma(k, &u));

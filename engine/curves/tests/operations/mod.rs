@@ -64,9 +64,9 @@ pub(crate) fn all() -> Vec<Operation> {
         let peer = curve.public_key(&SecretKey::from_bytes(&[7; 32]));
         let key = move |keys: &Keys, _: &[u8; 32]| curve.public_key(&keys.x25519[0]);
         let secret = move |keys: &Keys, _: &[u8; 32]| curve.agree(&keys.x25519[0], &peer);
-        let both = move |keys: &Keys, _: &[u8; 32]| curve.exchange(&keys.x25519[0], &peer);
+        let exchange = move |keys: &Keys, _: &[u8; 32]| curve.exchange(&keys.x25519[0], &peer);
         all.push(Operation::new("key of X25519", curve, 1, 0, key));
-        all.push(Operation::new("key and secret of X25519", curve, 1, 1, both));
+        all.push(Operation::new("key and secret of X25519", curve, 1, 1, exchange));
         all.push(Operation::new("secret of X25519", curve, 1, 1, secret));
         if curve.has_lanes() {
             let keys = move |keys: &Keys, _: &[u8; 32]| curve.public_keys(&keys.x25519);

@@ -92,8 +92,9 @@ pub(super) fn ladder(records: &[Record]) -> Markup {
 
 /// Returns the description of the rung's figures, with the handshake if they have one.
 fn about(rung: &Rung<'_>) -> String {
-    let of = rung.rows.iter().find_map(|row| row.of.as_deref());
-    of.map_or_else(|| rung.about.to_owned(), |of| format!("{}: {of}", rung.about))
+    let heading = rung.rows.iter().find_map(|row| row.heading.as_deref());
+    let with = |heading| format!("{}: {heading}", rung.about);
+    heading.map_or_else(|| rung.about.to_owned(), with)
 }
 
 /// Returns the bars of the rows that represent the rung. Only rows with the unit of the first row

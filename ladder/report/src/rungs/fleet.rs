@@ -25,7 +25,7 @@ pub(super) fn rung(records: &[Record]) -> Content<'_> {
     for (key, by) in flagship.rows() {
         let Some(subject) = of(key, &by) else { continue };
         let row = Figure::new(names::key_and_by(&subject), Unit::Count, "cores");
-        let row = row.of(format!("{LINK} Gbps of {}", flagship.transfer()));
+        let row = row.headed(format!("{LINK} Gbps of {}", flagship.transfer()));
         let row = row.predicted(find(key, &by));
         let is_shown = shown.contains(&by);
         rows.push(Figure { is_shown, ..row });
@@ -41,7 +41,7 @@ pub(super) fn rung(records: &[Record]) -> Content<'_> {
         };
         let currency = cost.subject.parameter(CURRENCY).unwrap_or("?");
         let what = names::key_and_by(&cost.subject);
-        let row = Figure::new(what, Unit::Count, currency).of("10^6 sessions");
+        let row = Figure::new(what, Unit::Count, currency).headed("10^6 sessions");
         rows.push(row.predicted(Some(cost)));
     }
     rows.extend(as_published(records));

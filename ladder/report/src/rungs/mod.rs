@@ -54,7 +54,7 @@ impl Rung<'_> {
 /// One figure with its predicted, measured and published values.
 pub(crate) struct Figure<'a> {
     /// The handshake and the payload of sessions, servers and fleets, in words.
-    pub(crate) of: Option<String>,
+    pub(crate) heading: Option<String>,
     /// The subject in words.
     pub(crate) what: String,
     pub(crate) unit: Unit,
@@ -74,7 +74,7 @@ pub(crate) struct Figure<'a> {
 impl<'a> Figure<'a> {
     fn new(what: impl Into<String>, unit: Unit, unit_name: &str) -> Self {
         Self {
-            of: None,
+            heading: None,
             what: what.into(),
             unit,
             unit_name: unit_name.to_owned(),
@@ -87,8 +87,8 @@ impl<'a> Figure<'a> {
         }
     }
 
-    fn of(self, of: impl Into<String>) -> Self {
-        Self { of: Some(of.into()), ..self }
+    fn headed(self, heading: impl Into<String>) -> Self {
+        Self { heading: Some(heading.into()), ..self }
     }
 
     fn shown(self) -> Self {

@@ -23,7 +23,7 @@ pub(super) fn rung(records: &[Record]) -> Content<'_> {
         let Some(subject) = flagship.subject(Topic::Server, key, &by) else { continue };
         let find = |origin| lookup.record(origin, &subject, SESSIONS_PER_S, Unit::PerSecond);
         let row = Figure::new(names::key_and_by(&subject), Unit::PerSecond, "per s");
-        let row = row.of(flagship.words()).predicted(find(Predicted)).measured(find(Measured));
+        let row = row.headed(flagship.words()).predicted(find(Predicted)).measured(find(Measured));
         rows.push(Figure { is_shown: shown.contains(&by), ..row });
         let Some(server) = by.strip_suffix(ENGINES[1]) else { continue };
         let ratio_of = |quantity| ratio_record(lookup, &flagship, (key, server), quantity);
@@ -31,7 +31,7 @@ pub(super) fn rung(records: &[Record]) -> Content<'_> {
             let (low, high) = record.estimate.interval();
             let server = if server.is_empty() { "ratio" } else { server.trim_end_matches('-') };
             let what = format!("{}, {server} [{low:.2}-{high:.2}]", names::key(key));
-            let row = Figure::new(what, Unit::Ratio, "times").of(flagship.words());
+            let row = Figure::new(what, Unit::Ratio, "times").headed(flagship.words());
             rows.push(row.measured(Some(record)));
             let cpu = ratio_of(SERVER_CPU_RATIO).map(|record| &record.estimate);
             let ours = names::key_and_by(&record.subject.without(&[AGAINST]));

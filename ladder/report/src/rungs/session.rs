@@ -30,7 +30,7 @@ pub(super) fn rung(records: &[Record]) -> Content<'_> {
 
 fn row<'a>(session: &Session<'a>, flagship: &Flagship) -> Figure<'a> {
     let mut row = Figure::new(names::key_and_by(&session.subject), Unit::Cycles, "cycles");
-    row = row.of(flagship.words()).measured(session.measured);
+    row = row.headed(flagship.words()).measured(session.measured);
     row.predicted = session.total();
     row.sources = session.records().filter(|r| Some(*r) != session.measured).collect();
     row

@@ -80,7 +80,7 @@ fn rows(rung: &Rung<'_>) -> Vec<Row> {
     let unknown = (!rung.is_known())
         .then(|| row(vec![format!("not measured: `tollgate {}`", rung.verb)], Vec::new()));
     let known = rung.rows.iter().map(|figure| {
-        let names = figure.of.iter().chain([&figure.what]).cloned().collect();
+        let names = figure.heading.iter().chain([&figure.what]).cloned().collect();
         row(names, cells(figure))
     });
     unknown.into_iter().chain(known).collect()

@@ -13,7 +13,7 @@ use crate::rig::{
     program_path, start, with_directives, with_groups, with_provider,
 };
 
-/// Whether a client has the hybrid group.
+/// The support of a client for the hybrid group.
 #[derive(Clone, Copy, PartialEq)]
 enum Hybrid {
     Has,
